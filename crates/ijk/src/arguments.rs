@@ -31,7 +31,7 @@ pub trait Arguments<'a> {
     }
 }
 
-/// Views that are there already.
+/// For slices of views, which are not copied.
 macro_rules! borrowed {
     () => {
         fn views(self) -> Views<'a> {

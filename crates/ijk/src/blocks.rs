@@ -1,4 +1,4 @@
-//! Block tensors: larger than memory, on any number of workers. [`BigTensor`] tells all of it.
+//! Block tensors: larger than memory, on any number of workers. Start at [`BigTensor`].
 //!
 //! [`Program`]s are functions and aggregations of block tensors, too:
 //!

@@ -1,4 +1,4 @@
-//! Plans of one program that were made before, by what they were made for.
+//! Cache of plans: those of one program by types, shapes and strides.
 
 use crate::kept::{Kept, mix};
 use crate::prepared::{Prepared, Rules};
@@ -8,21 +8,21 @@ use ijk_tensor::{TensorView, TensorViewMut};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Threads that look at once rarely meet in one shard.
+/// Independent locks, so that concurrent lookups rarely contend.
 const SHARDS: usize = 4;
-/// Plans kept by a shard,
+/// Capacity of a shard in plans,
 const MOST_PLANS: usize = 32;
-/// and steps they have together, but for the newest plan.
+/// and in steps of all its plans but the newest.
 const MOST_STEPS: usize = 1 << 16;
 
-/// Plans by element types, shapes and strides, the least recently used ones forgotten.
+/// Least recently used cache of plans by element types, shapes and strides.
 pub(crate) struct PlanCache<P = Prepared> {
     shards: [ForkMutex<Kept<Words, P>>; SHARDS],
 }
 
-/// What is kept: something with steps, which take memory.
+/// A cached value, whose memory is proportional to its steps.
 pub(crate) trait Planned {
-    /// How many.
+    /// Number of steps.
     fn steps(&self) -> usize;
 }
 
@@ -56,7 +56,7 @@ impl Context {
     }
 }
 
-/// What a plan is made for.
+/// Everything that a plan depends on besides the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     hash: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Key {
 type Words = SmallVec<[u64; 24]>;
 
 impl Key {
-    /// For arguments, and outputs where their layout is the caller's.
+    /// For arguments, and outputs if the caller provides them.
     pub(crate) fn new(
         context: Context,
         inputs: &[TensorView<'_>],
@@ -86,7 +86,7 @@ impl Key {
         Self::of(words)
     }
 
-    /// For arrays some of which are bound.
+    /// For arrays of which some are bound.
     pub(crate) fn of_bound(
         context: Context,
         bound: &[Option<&TensorView<'_>>],
@@ -109,7 +109,7 @@ impl Key {
         Self { hash, words }
     }
 
-    /// The hash of all of it.
+    /// Hash of all words.
     pub(crate) fn hash(&self) -> u64 {
         self.hash
     }
@@ -121,7 +121,7 @@ fn push_array(words: &mut Words, tag: u64, shape: &[usize], strides: &[isize]) {
     words.extend(strides.iter().map(|&n| n as u64));
 }
 
-/// Facts behind arrays, whose tags are other words.
+/// Appends facts; their tag bits are set in no word of an array.
 fn push_facts(words: &mut Words, facts: &Facts) {
     const COUNTING: u64 = 1 << 62;
     const SAME: u64 = 1 << 63;
@@ -132,12 +132,12 @@ fn push_facts(words: &mut Words, facts: &Facts) {
 }
 
 impl<P: Planned> PlanCache<P> {
-    /// The plan that was made for the same.
+    /// The plan of a key.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<P>> {
         self.shard(key).find(key.hash, |words| *words == key.words).map(Arc::clone)
     }
 
-    /// Keeps a plan.
+    /// Inserts a plan and evicts old ones.
     pub(crate) fn insert(&self, key: Key, value: Arc<P>) {
         let mut shard = self.shard(&key);
         let replaced = shard.insert(key.hash, (key.words, value), MOST_PLANS);
@@ -145,7 +145,7 @@ impl<P: Planned> PlanCache<P> {
         while shard.len() > 1 && shard.values().map(Planned::steps).sum::<usize>() > MOST_STEPS {
             more.extend(shard.remove_oldest());
         }
-        // Others need not wait until these are dropped.
+        // Evicted plans are dropped after the lock is released.
         drop(shard);
         drop((replaced, more));
     }
@@ -154,7 +154,7 @@ impl<P: Planned> PlanCache<P> {
         self.shards[(key.hash >> 32) as usize % SHARDS].lock()
     }
 
-    /// How many plans are kept.
+    /// Number of cached plans.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()

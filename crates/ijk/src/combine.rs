@@ -1,12 +1,12 @@
-//! Programs put together.
+//! Composition of programs.
 
 use crate::{Error, Program};
 use ijk_ir::compose::Composed;
 use ijk_syntax::Diagnostic;
 
 impl Program {
-    /// `x ↦ g(f(x))`: the results of this program are the first arguments of `next`; arguments
-    /// of `next` that are left over come after this program's. In i, `f . g`.
+    /// `x ↦ g(f(x))`: the results of this program are the first arguments of `next`; the remaining
+    /// arguments of `next` follow those of this program. In i, `f . g`.
     ///
     /// # Errors
     /// [`Error::Program`] if there are more results than `next` takes, or ranks or types do not fit.

@@ -1,4 +1,4 @@
-//! Which elements depend on which.
+//! Dependencies between elements of arguments and elements of results.
 
 use crate::prepared::{extents, instantiate};
 use crate::{Error, Program};
@@ -8,7 +8,7 @@ use ijk_types::DType;
 
 impl Program {
     /// For each argument, the elements that the element at `point` of a result is computed from;
-    /// results count from 0. A point that the result does not have depends on nothing.
+    /// results are numbered from 0. A point outside of the result depends on nothing.
     ///
     /// # Errors
     /// [`Error::Program`] where the arguments do not fit, [`Error::Position`] if there is no such
@@ -34,7 +34,7 @@ impl Program {
     }
 
     /// For each result, the elements that the element at `point` of an argument is used for;
-    /// arguments count from 0.
+    /// arguments are numbered from 0.
     ///
     /// # Errors
     /// [`Error::Program`] where the arguments do not fit, [`Error::Position`] if there is no such

@@ -1,4 +1,4 @@
-//! What runs programs: threads and memory.
+//! Engines: threads and memory that run programs.
 
 use crate::cache::{Context, Key, PlanCache};
 use crate::facts;
@@ -16,24 +16,24 @@ use std::borrow::Borrow;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// How many texts of einsums are kept with their plans.
+/// Texts of einsums in the cache of an engine.
 const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
-/// Nanoseconds from which on work is long enough for other threads to be let on meanwhile.
+/// Estimated nanoseconds of work from which on it is detached.
 const LONG: f64 = 50e3;
 
-/// Nanoseconds that solving, lowering or planning takes for each statement of a program, at least.
+/// Least nanoseconds that solving, lowering or planning takes for a statement of a program.
 const PLANNING: f64 = 5e3;
 
-/// What runs long work: see [`EngineBuilder::detach`].
+/// Runs long work: see [`EngineBuilder::detach`].
 type Detach = fn(&mut (dyn FnMut() + Send));
 
-/// Threads, memory they reuse, and a limit to it. Any number of threads may use one at a time.
+/// A pool of worker threads and reusable memory, on which programs run. Any number of threads may use one engine
+/// concurrently.
 ///
-/// Results are the same, bit for bit, for any number of threads. They may differ in the last bits
-/// between levels of SIMD instructions: an engine takes the widest of the machine, but for what
-/// [`EngineBuilder::level`] or the environment variable `IJK_LEVEL` (`portable`, `avx2`, `avx512`, `neon`)
-/// say.
+/// Results are bitwise the same for any number of threads. They may differ in the last bits between SIMD levels: an
+/// engine uses the widest of the machine, unless [`EngineBuilder::level`] or the environment variable `IJK_LEVEL`
+/// (`portable`, `avx2`, `avx512`, `neon`) selects another one.
 ///
 /// ```
 /// use ijk::ndarray::array;
@@ -52,7 +52,7 @@ pub struct Engine {
     cpu: ijk_cpu::Engine,
     context: Context,
     detach: Option<Detach>,
-    /// Einsums that were parsed before, by their texts.
+    /// Parsed einsums by their texts.
     einsums: ForkMutex<LruCache<String, Arc<Einsum>>>,
 }
 
@@ -66,22 +66,21 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// How many threads work at a time, the caller's included; 0, as is the default, means as many
-    /// as the machine offers this process.
+    /// Number of threads, including the caller's; 0, the default, means as many as the machine
+    /// offers this process.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.cpu = self.cpu.threads(threads);
         self
     }
 
-    /// Most bytes that the results and temporaries of one application may take together; what
-    /// would need more is an error before anything is allocated. No limit by default. For a program
-    /// in Einsum Tuple these are all the arrays that a run makes.
+    /// Upper bound, in bytes, of the results and temporaries of one application; a program that needs more is
+    /// refused before anything is allocated. No limit by default. For a program in Einsum Tuple all arrays that a
+    /// run allocates count.
     ///
-    /// Blocks that threads work on side by side have temporaries each: where the limit leaves no
-    /// room for them, fewer run at a time, and what they have in common is not packed once for all.
-    /// Arguments are not counted. What kernels take to rearrange parts of them is, but for 256 KiB for each
-    /// thread, which the caches of its core hold; where there is no room for what all threads take, fewer work.
+    /// Blocks that run concurrently have temporaries of their own: within a tight limit fewer of them run at a
+    /// time, and operands that they share are not packed once for all. Arguments do not count. Packed panels do,
+    /// except 256 KiB for each thread, which fit in the caches of its core; within a tight limit fewer threads work.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.rules.memory_limit = Some(bytes);
@@ -90,12 +89,11 @@ impl EngineBuilder {
 
     /// Disables reassociation: values are computed as they are written.
     ///
-    /// An engine that is not strict, as is the default, takes floating-point factors of what is reduced in any order:
-    /// those that do not depend on a reduced index multiply or divide the result, several matrices are multiplied
-    /// pair by pair. Where inputs are finite, divisors are not zero and nothing over- or underflows, results are within the
-    /// same error bounds; elsewhere NaN and infinities may differ. A strict engine multiplies and divides before it
-    /// reduces, at every point, which may take many times as long. Einsums without a path of their own are one
-    /// product of all operands then.
+    /// By default floating-point factors behind a reduction are reassociated: those that do not depend on a reduced
+    /// index multiply or divide the result, several matrices are multiplied pair by pair. If inputs are finite,
+    /// divisors are not zero and nothing over- or underflows, results are within the same error bounds; otherwise NaN
+    /// and infinities may differ. A strict engine multiplies and divides at every point before it reduces, which may
+    /// take many times as long. An einsum without a given path is then one product of all operands.
     ///
     /// ```
     /// use ijk::{Engine, ndarray::Array1};
@@ -113,13 +111,13 @@ impl EngineBuilder {
         self
     }
 
-    /// Most bytes of results that were dropped which the engine keeps for new ones, as writing memory
-    /// that was used before is several times faster. By default 256 MiB, or as many as the
-    /// [memory limit](Self::memory_limit) if that is less, on top of it; without a limit also, on Linux, an
-    /// eighth of the machine's memory, whose pages the operating system may take whenever it needs some
-    /// (until it does, they count as the process's). 0 keeps none.
+    /// Capacity, in bytes, of the pool of dropped results, whose memory new results reuse: writing to pages that
+    /// are mapped already is several times faster. By default 256 MiB, or the [memory limit](Self::memory_limit) if
+    /// that is less, in addition to it. Without a limit, on Linux, the pool also holds up to an eighth of the
+    /// machine's memory as pages that the operating system may reclaim (until then, they count as the process's).
+    /// 0 disables the pool.
     ///
-    /// [`Tensor`]s of 64 kB or more return their memory; arrays of ndarray that took it over, by
+    /// [`Tensor`]s of 64 kB or more return their memory to the pool; arrays of ndarray that own it, by
     /// [`Tensor::into_array`] or from [`i!`](macro@crate::i), free it.
     #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {
@@ -127,8 +125,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Which SIMD instructions to use; without it those that the environment variable `IJK_LEVEL`
-    /// names, or the widest of the machine.
+    /// SIMD level. By default the one that the environment variable `IJK_LEVEL` names, or the widest
+    /// of the machine.
     ///
     /// ```
     /// let engine = ijk::Engine::builder().level("portable".parse()?).build();
@@ -141,8 +139,8 @@ impl EngineBuilder {
         self
     }
 
-    /// What tells whether a computation is to end early, with [`RunError::Interrupted`]: asked every
-    /// 20 ms or so by the thread that waits for it, if it takes longer than that.
+    /// Callback that cancels a computation, with [`RunError::Interrupted`], by returning true. The calling
+    /// thread polls it about every 20 ms.
     ///
     /// ```
     /// use ijk::{Engine, ndarray::Array2};
@@ -157,9 +155,9 @@ impl EngineBuilder {
         self
     }
 
-    /// What runs work that is expected to take long, 50 microseconds or more: it calls what it is given, once. A
-    /// binding to a language whose interpreter has a lock releases that around the call, which would
-    /// take longer than short work does.
+    /// Wrapper around long work, estimated at 50 microseconds or more: it calls its argument exactly once. A binding
+    /// to a language with an interpreter lock releases the lock around that call; for short work the release would
+    /// cost more than it gains.
     ///
     /// ```
     /// use ijk::{Engine, ndarray::Array1};
@@ -174,9 +172,9 @@ impl EngineBuilder {
         self
     }
 
-    /// What the machine can do, which tells what work is worth dividing among threads. Without it, what
-    /// the user's cache folder knows since [`Cache::probe`](crate::probe::Cache::probe) or `ijk bench`
-    /// measured it, else [`Probe::typical`]. Results do not depend on it.
+    /// Measured rates of the machine, from which the engine estimates which work is worth dividing among threads.
+    /// By default those in the user's cache folder, stored by [`Cache::probe`](crate::probe::Cache::probe) or
+    /// `ijk bench`; if there are none, [`Probe::typical`]. Results do not depend on them.
     #[must_use]
     pub fn probe(mut self, probe: Probe) -> Self {
         self.probe = Some(probe);
@@ -185,9 +183,8 @@ impl EngineBuilder {
 
     /// The engine.
     ///
-    /// Where `IJK_LEVEL` is set to what is no level of this machine, the engine computes nothing:
-    /// whatever is applied on it gives an error that says so, as [`try_build`](Self::try_build) does
-    /// at once.
+    /// If `IJK_LEVEL` names no level of this machine, every application on the engine fails with an error that
+    /// says so; [`try_build`](Self::try_build) reports it at once.
     pub fn build(self) -> Engine {
         let level = self.cpu.chosen_level().ok();
         let known = || level.and_then(|level| Cache::of_user().load_for(level));
@@ -204,7 +201,7 @@ impl EngineBuilder {
         Engine { cpu, context, detach: self.detach, einsums }
     }
 
-    /// The engine, if the machine has the SIMD instructions that the environment asks for.
+    /// The engine, if the machine has the SIMD level that the environment selects.
     ///
     /// # Errors
     /// [`Error::Run`] with [`RunError::Level`], if not.
@@ -233,25 +230,23 @@ impl Engine {
         EngineBuilder::default()
     }
 
-    /// The engine that [`Program::apply`] and `i!` use: all threads, no limit; made when first
-    /// asked for.
+    /// The default engine of [`Program::apply`] and `i!`: all threads, no limit. Created at first use.
     pub fn global() -> &'static Self {
         static GLOBAL: RaceCell<Engine> = RaceCell::new();
         GLOBAL.get_or_init(Self::default)
     }
 
-    /// How many threads work at a time.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.cpu.threads()
     }
 
-    /// Which instructions are used: `avx512`, say.
+    /// Name of the SIMD level: `avx512`, say.
     pub fn simd(&self) -> &'static str {
         self.cpu.level().name()
     }
 
-    /// Frees the memory that the engine keeps for later applications: of results that were dropped,
-    /// and of temporaries.
+    /// Frees the memory that the engine keeps for later applications: dropped results and temporaries.
     ///
     /// ```
     /// use ijk::ndarray::Array1;
@@ -276,7 +271,7 @@ impl Engine {
         &self.cpu
     }
 
-    /// Does work that is expected to take so many nanoseconds, as [`EngineBuilder::detach`] says.
+    /// Runs work with an estimated duration, [detached](EngineBuilder::detach) if that is long.
     pub(crate) fn at_length<R: Send>(
         &self,
         nanoseconds: f64,
@@ -292,7 +287,7 @@ impl Engine {
         }
     }
 
-    /// The einsum of a text, with its plans, where that was asked for before.
+    /// The einsum of a text, with its plans, from the cache or parsed.
     pub(crate) fn recent_einsum(&self, text: &str) -> Result<Arc<Einsum>, Error> {
         if let Some(known) = self.einsums.lock().get(text) {
             return Ok(Arc::clone(known));
@@ -306,7 +301,7 @@ impl Engine {
         self.cpu.level()
     }
 
-    /// Most bytes that results and temporaries of one application may take.
+    /// Upper bound, in bytes, of the results and temporaries of one application.
     pub fn memory_limit(&self) -> Option<u64> {
         self.context.rules.memory_limit
     }
@@ -337,7 +332,7 @@ impl Engine {
         Ok(self.run_prepared(&prepared, inputs)?.into_vec())
     }
 
-    /// Applies a program to arguments and writes the results where the caller says, as
+    /// Applies a program to arguments and writes the results to arrays of the caller, as
     /// [`Program::apply_into`] does.
     ///
     /// # Errors
@@ -353,8 +348,8 @@ impl Engine {
         })
     }
 
-    /// Runs an instance of a program, with a plan of an earlier run where there is one, unless
-    /// `accept` refuses it. Gives the plan, too. The inputs at some positions stand in indices.
+    /// Runs an instance of a program with a cached plan or a new one, unless `accept` refuses it, and returns
+    /// the plan, too. `in_indices` are the positions of inputs whose elements are indices.
     pub(crate) fn run_instance(
         &self,
         program: &ir::Program,
@@ -384,7 +379,7 @@ impl Engine {
         })
     }
 
-    /// Runs what was prepared for arguments of these types, shapes and strides.
+    /// Runs a compiled plan on arguments of its types, shapes and strides.
     pub(crate) fn run_prepared<'a>(
         &self,
         prepared: &Prepared,
@@ -394,7 +389,7 @@ impl Engine {
         Ok(self.at_length(prepared.cost(), run)?)
     }
 
-    /// The same with results where the caller says.
+    /// The same with results written to arrays of the caller.
     pub(crate) fn run_prepared_into(
         &self,
         prepared: &Prepared,
@@ -427,7 +422,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Copies an array to where the caller says, of any layout.
+    /// Copies an array to another one of any layout.
     ///
     /// # Errors
     /// [`Error::Output`] where types or shapes differ.
@@ -448,7 +443,7 @@ impl Engine {
         self.run_prepared_into(&prepared, from, to)
     }
 
-    /// The plan for these arguments: an earlier one, or a new one.
+    /// The plan for these arguments, from the cache or new.
     pub(crate) fn prepare(
         &self,
         program: &Program,
@@ -468,13 +463,13 @@ impl Engine {
     }
 }
 
-/// Nanoseconds that it takes, at least, to plan so many statements.
+/// Least nanoseconds to plan a program of some statements.
 pub(crate) fn planning(statements: usize) -> f64 {
     PLANNING * statements as f64
 }
 
-/// Runs `apply` on views; again on copies where elements of one interleave as no plan allows
-/// (strides 2 and 3, say), which only hand-made strides do.
+/// Calls `apply` on views, and again on contiguous copies if the elements of a view interleave (strides 2 and 3, say),
+/// which no plan allows. Only hand-made strides do.
 pub(crate) fn regular<R>(
     inputs: &[TensorView<'_>],
     mut apply: impl FnMut(&[TensorView<'_>]) -> Result<R, Error>,

@@ -1,4 +1,4 @@
-//! What can go wrong, and how it is told.
+//! Errors of programs and of their application.
 
 use ijk_cpu::RunError;
 use ijk_plan::PlanError;
@@ -9,7 +9,7 @@ use ijk_types::DType;
 use std::fmt;
 use thiserror::Error;
 
-/// Why a program was not understood, or not applied.
+/// An error in a program, or in its application.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -37,7 +37,7 @@ pub enum Error {
     Binding {
         /// The name.
         name: String,
-        /// What is wrong with it: `is not an array of the program`.
+        /// Reason: `is not an array of the program`.
         reason: &'static str,
         /// The names of arrays that can be bound.
         bindable: Vec<String>,
@@ -56,7 +56,7 @@ pub enum Error {
          but the result is {expected_dtype} of shape {expected:?}"
     )]
     Output {
-        /// Which output, counted from 1.
+        /// Number of the output, from 1.
         position: usize,
         /// The result's element type.
         expected_dtype: DType,
@@ -67,7 +67,7 @@ pub enum Error {
         /// The output's shape.
         found: Vec<usize>,
     },
-    /// A name, or an element, that no operation of the program has.
+    /// A name or an index of no operation of the program.
     #[error(transparent)]
     Operation(Box<Operation>),
     /// An argument or result that the program does not have.
@@ -75,9 +75,9 @@ pub enum Error {
     Position {
         /// `argument` or `result`.
         side: &'static str,
-        /// Which was asked for.
+        /// Number that was given.
         position: usize,
-        /// How many there are.
+        /// Number of arguments or results.
         count: usize,
     },
 }
@@ -85,22 +85,22 @@ pub enum Error {
 /// An operation that a program does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// How it was spelled.
+    /// Spelling in the query.
     pub(crate) text: String,
     pub(crate) error: OperationError,
-    /// The names that there are.
+    /// Names of all operations.
     pub(crate) names: Vec<String>,
 }
 
-/// What is wrong with how an operation is spelled.
+/// Reason why a spelling names no operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OperationError {
     Unknown,
-    /// These all end so.
+    /// It is a suffix of all of these.
     Ambiguous(Vec<String>),
     Spelling,
     NoPoint,
-    /// It has elements of this shape.
+    /// The index is outside of this shape.
     Outside(Vec<u64>),
 }
 
@@ -146,7 +146,7 @@ impl fmt::Display for Operation {
 
 impl std::error::Error for Operation {}
 
-/// Diagnostics, with the program they speak of. Displays each with its source line and a caret.
+/// Diagnostics with their program. Displays each with its source line and a caret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     source: String,
@@ -163,19 +163,18 @@ impl Report {
         &self.source
     }
 
-    /// What there is to say of it.
+    /// The diagnostics.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Whether it is about element types, and nothing else.
+    /// True if all diagnostics are about element types.
     pub fn is_about_types(&self) -> bool {
         let mut codes = self.diagnostics.iter().map(|diagnostic| diagnostic.code);
         codes.all(|code| code.is_some_and(|code| code.name().contains("type")))
     }
 
-    /// The text for people; `origin` is what the program is called (a file's name), `color` adds
-    /// ANSI escapes.
+    /// The report as text; `origin` is the name of the program (of its file), `color` adds ANSI escapes.
     pub fn render(&self, origin: &str, color: bool) -> String {
         ijk_syntax::render(&self.source, origin, &self.diagnostics, color)
     }
@@ -194,7 +193,7 @@ impl Error {
         Self::Program(Box::new(Report::new(source, diagnostics)))
     }
 
-    /// What there is to say of the program, where that is wrong or needs too much memory.
+    /// The diagnostics of a program that is wrong or needs too much memory; empty for other errors.
     ///
     /// ```
     /// let error = ijk::i("ij~i").unwrap_err();
@@ -210,7 +209,7 @@ impl Error {
     }
 }
 
-/// The end of a message that lists what can be bound.
+/// The end of a message: the names that can be bound.
 fn can_be_bound(names: &[String]) -> String {
     match names {
         [] => "no array of the program can be bound".into(),
@@ -221,7 +220,7 @@ fn can_be_bound(names: &[String]) -> String {
     }
 }
 
-/// Whether any of them is an error.
+/// True if any of them is an error.
 pub(crate) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
 }

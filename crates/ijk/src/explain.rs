@@ -53,7 +53,7 @@ impl Engine {
         self.explain_instance(program.signature().to_string(), program.lowered(), &instance)
     }
 
-    /// What is done with an instance of a program.
+    /// Explains an instance of a program.
     pub(crate) fn explain_instance(
         &self,
         signature: String,
@@ -77,8 +77,8 @@ impl Explanation {
         &self.plan
     }
 
-    /// Bytes of the temporaries, those of all blocks of a sweep that run at a time on the threads of
-    /// the engine included.
+    /// Bytes of the temporaries, including those of all blocks of a sweep that run concurrently on the
+    /// threads of the engine.
     ///
     /// ```
     /// use ijk::{DType, Engine};
@@ -94,7 +94,7 @@ impl Explanation {
         self.temporaries
     }
 
-    /// What it costs.
+    /// Operations, and bytes read and written.
     pub fn cost(&self) -> Cost {
         self.plan.cost()
     }

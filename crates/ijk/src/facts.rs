@@ -1,10 +1,10 @@
-//! Facts about the arguments of a call, besides types and layouts.
+//! Facts about the arguments of a call besides types and layouts, which let plans omit work.
 
 use ijk_plan::Facts;
 use ijk_tensor::TensorView;
 
-/// Facts of arguments, `None` where nothing is bound: which of those that stand in indices count, and which are one
-/// array. Outputs are no arguments.
+/// Facts of arguments, `None` for those that are not bound: index arrays that contain 0, 1, 2, …, and arguments that are
+/// the same array.
 pub(crate) fn of<'v, 'a: 'v>(
     arguments: impl Iterator<Item = Option<&'v TensorView<'a>>> + Clone,
     in_indices: &[usize],
@@ -26,7 +26,7 @@ pub(crate) fn of<'v, 'a: 'v>(
     facts
 }
 
-/// True if two views are of the same elements in the same order.
+/// True if two views have the same elements in the same order.
 fn one(x: &TensorView<'_>, y: &TensorView<'_>) -> bool {
     let place = |view: &TensorView<'_>| (view.as_ptr(), view.dtype());
     place(x) == place(y) && x.shape() == y.shape() && x.strides() == y.strides()

@@ -1,14 +1,14 @@
-//! A few values by keys: those that were not used for longest give way to others.
+//! Least recently used cache of a few values.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Values by keys. Whoever keeps them says how many.
+/// Values by keys, evicted in the order of their last use; the caller sets the capacity.
 pub(crate) struct Kept<K, V> {
-    /// Of each key, apart from it: most keys that are looked at are others.
+    /// Hashes of the keys, contiguous, since a lookup compares mostly these.
     hashes: Vec<u64>,
     entries: Vec<Entry<K, V>>,
-    /// Uses so far.
+    /// Number of uses so far.
     clock: u64,
 }
 
@@ -16,17 +16,17 @@ pub(crate) struct Kept<K, V> {
 pub(crate) struct Entry<K, V> {
     key: K,
     pub value: Arc<V>,
-    /// When it was used.
+    /// Clock of the last use.
     used: u64,
 }
 
 impl<K, V> Kept<K, V> {
-    /// None yet.
+    /// An empty cache.
     pub fn new() -> Self {
         Self { hashes: Vec::new(), entries: Vec::new(), clock: 0 }
     }
 
-    /// The value whose key has that hash, and is the one.
+    /// The value whose key has a hash and satisfies a predicate.
     pub fn find(&mut self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<&Arc<V>> {
         let at = self.place(hash, is_key)?;
         self.clock += 1;
@@ -34,7 +34,8 @@ impl<K, V> Kept<K, V> {
         Some(&self.entries[at].value)
     }
 
-    /// Keeps a value, of so many at most. Gives the one that makes room, which takes a while to drop.
+    /// Inserts a value into a cache of some capacity. Returns the evicted entry, so that the caller drops it outside
+    /// of its lock.
     #[must_use]
     pub fn insert(
         &mut self,
@@ -63,7 +64,7 @@ impl<K, V> Kept<K, V> {
         }
     }
 
-    /// Gives up the value that was not used for longest.
+    /// Evicts the least recently used value.
     pub fn remove_oldest(&mut self) -> Option<Entry<K, V>> {
         let at = self.oldest()?;
         self.hashes.swap_remove(at);
@@ -75,7 +76,7 @@ impl<K, V> Kept<K, V> {
         self.entries.iter().map(|entry| &*entry.value)
     }
 
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -103,7 +104,7 @@ pub(crate) fn mix(hash: u64, word: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// A round for each word. Keys are the caller's own, so that nobody gains from choosing them badly.
+/// One round for each word. Keys come from the caller's own program, so resistance to crafted collisions is not needed.
 struct Mixer(u64);
 
 impl Hasher for Mixer {

@@ -110,7 +110,7 @@ pub use ijk_ir::{Port, Rank, Signature};
 pub use ijk_plan::Cost;
 pub use program::Program;
 
-// Which elements depend on which.
+// Dependencies.
 pub use ijk_ir::{Piece, PointSet, Range};
 pub use operations::{Operations, Relation};
 
@@ -135,8 +135,8 @@ pub use num_complex;
 #[deprecated(since = "0.1.0", note = "the name is `Program`")]
 pub type Component = Program;
 
-/// A program in i, checked and lowered at compile time: a function of references to ndarray's
-/// arrays and views that gives owned arrays, several as a tuple.
+/// A program in i, checked and lowered at compile time: a function from references to arrays and views
+/// of ndarray to owned arrays, several as a tuple.
 ///
 /// ```
 /// use ijk::i;
@@ -155,8 +155,8 @@ pub type Component = Program;
 /// assert_eq!((total[()], greatest[()]), (8, 5));
 /// ```
 ///
-/// What is wrong with a program is a compile error on the tokens concerned; ranks and element types
-/// are in the function's signature, so arguments of other ranks do not compile. One `let` is one
+/// Mistakes in a program are compile errors on the tokens concerned; ranks and element types are in
+/// the function's signature, so arguments of other ranks do not compile. One `let` is one
 /// element type; a generic function is declared as an item, with a doc comment if you like, and
 /// `file "…"` embeds a file, whose path starts from the crate's root:
 ///
@@ -170,16 +170,16 @@ pub type Component = Program;
 /// assert_eq!(product(&x.mapv(f64::from), &y.mapv(f64::from))[[0, 0]], 6.0);
 /// ```
 ///
-/// Statements whose domains have at most 256 points run as loops in line, which sum in the order
-/// in which the engine does.
+/// Statements whose domains have at most 256 points run as inline loops, which sum in the order of
+/// the engine.
 ///
 /// # Panics
-/// The function panics where extents do not fit, with the program quoted, and on integer division
-/// by zero; [`try_i!`] gives a `Result` instead.
+/// The function panics if extents do not fit, quoting the program, and on integer division by zero;
+/// [`try_i!`] returns a `Result` instead.
 #[doc(inline)]
 pub use ijk_macros::i;
 
-/// Like [`i!`](macro@i), but the function gives a `Result`.
+/// Like [`i!`](macro@i), but the function returns a `Result`.
 ///
 /// ```
 /// use ijk::ndarray::array;
@@ -192,8 +192,8 @@ pub use ijk_macros::i;
 pub use ijk_macros::try_i;
 
 /// Like [`i!`](macro@i), but the function writes its results into further arguments: mutable
-/// references to arrays or views of the results' shapes, after the others. Where one has another
-/// shape, the function panics and writes nothing.
+/// references to arrays or views of the results' shapes, after the others. If a shape differs, the
+/// function panics and writes nothing.
 ///
 /// ```
 /// use ijk::ndarray::{Array2, array, s};
@@ -214,14 +214,14 @@ pub use ijk_macros::into_i;
 /// assert_eq!(einsum!("ij,jk->ik", &a, &b), array![[2.0, 1.0], [4.0, 3.0]]);
 /// assert_eq!(einsum!("ij,jk,lk->", &a, &b.t(), &a)[()], 48.0);
 ///
-/// // With `...` in the output, its rank is what the result is used as.
+/// // With `...` in the output, the rank follows from the type of the result.
 /// let cube: Array3<f32> = einsum!("...i->i...", &Array3::zeros((2, 3, 4)));
 /// assert_eq!(cube.dim(), (4, 2, 3));
 /// ```
 ///
-/// What is wrong with subscripts is a compile error, and so are another number of operands, and ranks
-/// and element types that do not fit. They mean what they mean to [`einsum()`]; those of one or two
-/// operands run as loops in line where all indices together have at most 256 values.
+/// Mistakes in subscripts are compile errors, and so are a wrong number of operands, and ranks and
+/// element types that do not fit. The meaning is that of [`einsum()`]; einsums of one or two operands
+/// run as inline loops if all indices together have at most 256 values.
 ///
 /// ```compile_fail
 /// # let (a, b) = (ijk::ndarray::array![[1.0]], ijk::ndarray::array![[1.0]]);
@@ -229,7 +229,7 @@ pub use ijk_macros::into_i;
 /// ```
 ///
 /// # Panics
-/// Where extents do not fit, with the subscripts quoted; [`try_einsum!`] gives a `Result` instead.
+/// If extents do not fit, quoting the subscripts; [`try_einsum!`] returns a `Result` instead.
 #[macro_export]
 macro_rules! einsum {
     ($subscripts:expr $(, $operand:expr)* $(,)?) => {
@@ -237,7 +237,7 @@ macro_rules! einsum {
     };
 }
 
-/// Like [`einsum!`](macro@einsum), but gives a `Result`.
+/// Like [`einsum!`](macro@einsum), but returns a `Result`.
 ///
 /// ```
 /// use ijk::{ndarray::array, try_einsum};
@@ -254,7 +254,7 @@ macro_rules! try_einsum {
 }
 
 /// Like [`einsum!`](macro@einsum), but writes the result into a further argument: a mutable reference to
-/// an array or view of the result's shape, after the operands. Where it has another shape, this panics
+/// an array or view of the result's shape, after the operands. If its shape differs, the macro panics
 /// and writes nothing.
 ///
 /// ```
@@ -273,7 +273,7 @@ macro_rules! into_einsum {
 /// A program in i.
 ///
 /// # Errors
-/// [`Error::Program`] with everything that is wrong with the program, each with its place.
+/// [`Error::Program`] with all mistakes in the program, each with its place.
 ///
 /// ```
 /// let softmax = ijk::i(
@@ -294,9 +294,9 @@ pub fn i(source: &str) -> Result<Program, Error> {
 /// A program in Einsum Tuple, checked at compile time: a `&'static` [`et::Program`].
 ///
 /// The program is a string literal, or `file "…"`, whose path starts from the crate's root. It is
-/// no bare text as that of [`i!`](macro@i), since Rust has its own idea of tokens and drops what the
-/// language needs: empty lines separate sections, ends of lines end statements, `#` starts a
-/// comment, and `L('VALID')` holds Python.
+/// not bare text as in [`i!`](macro@i), since Rust's tokens omit parts of the language: empty lines
+/// separate sections, ends of lines end statements, `#` starts a comment, and `L('VALID')` holds
+/// Python.
 ///
 /// ```
 /// use ijk::{et, ndarray::array};
@@ -306,22 +306,23 @@ pub fn i(source: &str) -> Result<Program, Error> {
 /// # Ok::<(), ijk::Error>(())
 /// ```
 ///
-/// What is wrong with a program is a compile error on the literal, whose text quotes the line with a
-/// caret; where the literal is without escapes, as the line of the Rust file that it is:
+/// Mistakes in a program are compile errors on the literal; the message quotes the line with a caret,
+/// as a line of the Rust file if the literal has no escapes:
 ///
 /// ```compile_fail
 /// ijk::et!("out[x] = in[y");
 /// ```
 ///
-/// The program is parsed and checked again when it is first asked for, once; this does not fail.
-/// [`run`](et::Program::run) and the others give errors for data that does not fit, and never panic.
+/// The program is parsed and checked again at first use; this does not fail.
+/// [`run`](et::Program::run) and the other methods return errors for data that does not fit, and never
+/// panic.
 #[doc(inline)]
 pub use ijk_macros::et;
 
 /// A program in Einsum Tuple.
 ///
 /// # Errors
-/// [`Error::Program`] with everything that is wrong with the program, each with its place.
+/// [`Error::Program`] with all mistakes in the program, each with its place.
 ///
 /// ```
 /// use ijk::{et::Bindings, ndarray::array};

@@ -1,4 +1,4 @@
-//! The scalar operations of a program by name, and which depend on which.
+//! The scalar operations of a program by name, and their dependencies.
 
 use crate::error::{Operation, OperationError};
 use crate::prepared::{extents, instantiate};
@@ -9,13 +9,13 @@ use ijk_types::DType;
 use std::collections::HashMap;
 use std::fmt;
 
-/// The operations of a program for arguments of certain shapes, each with a name and as many indices as what it gives
-/// has axes: `mm.m[2,3,1]` is the element at `[2,3,1]` of what `m` gives where it occurs in `mm`.
+/// The operations of a program for arguments of certain shapes, each with a name and an index for every axis of its
+/// result: `mm.m[2,3,1]` is the element at `[2,3,1]` of the result of `m` where it occurs in `mm`.
 ///
-/// An operation is named by the bindings that it is in, from the outermost on; the last of these names are enough where
-/// no other operation ends with them. Where several have one name, as `a` in `a.a`, they are told apart by their
-/// order: `a#1`, `a#2`. An argument is named by its number, from 0, and in Einsum Tuple by its array, as statements are
-/// by the array on their left. [`Program::operations`] and [`et::Program::operations`](crate::et::Program::operations)
+/// The name of an operation is the path of bindings that it is in, outermost first; a suffix of the path suffices if no
+/// other operation has it. Several operations of one name, as `a` in `a.a`, are numbered in order: `a#1`, `a#2`. The
+/// name of an argument is its number, from 0. In Einsum Tuple arguments are named by their arrays, and statements by
+/// the array on their left. [`Program::operations`] and [`et::Program::operations`](crate::et::Program::operations)
 /// make them.
 ///
 /// ```
@@ -40,7 +40,7 @@ pub struct Operations {
     named: Vec<(String, ArrayId)>,
 }
 
-/// How an operation is related to others: see [`Operations::relation`].
+/// Dependency between two operations: see [`Operations::relation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relation {
     one: Named,
@@ -50,7 +50,7 @@ pub struct Relation {
     set: PointSet,
 }
 
-/// An operation, or all that have a name.
+/// An element of an operation, or all of them.
 #[derive(Clone, Debug, PartialEq)]
 struct Named {
     name: String,
@@ -58,7 +58,7 @@ struct Named {
 }
 
 impl Operations {
-    /// Of a program whose arguments and statements have these names, in their order.
+    /// The operations of a program, from the names of its arguments and statements in order.
     pub(crate) fn new(
         program: ir::Program,
         instance: Instance,
@@ -77,7 +77,7 @@ impl Operations {
         self.named.iter().map(|(name, _)| &name[..])
     }
 
-    /// How many elements along each axis an operation gives.
+    /// Shape of an operation's result.
     ///
     /// # Errors
     /// [`Error::Operation`] if no operation, or more than one, has this name.
@@ -86,8 +86,8 @@ impl Operations {
         Ok(self.instance.shapes[id.0 as usize].iter().map(|&n| n as usize).collect())
     }
 
-    /// For each argument and operation before it, the elements that an operation is computed from; those of which
-    /// there are none are left out.
+    /// For each argument and earlier operation, the elements that an element of an operation is computed from; empty
+    /// sets are left out.
     ///
     /// # Errors
     /// [`Error::Operation`] if there is no such operation.
@@ -106,8 +106,8 @@ impl Operations {
         Ok(self.others(id, ijk_ir::sources(&self.program, &self.instance, id, &at)))
     }
 
-    /// For each operation after it, the elements that are computed from an operation's or an argument's; those of
-    /// which there are none are left out.
+    /// For each later operation, the elements that are computed from an element of an operation or argument; empty
+    /// sets are left out.
     ///
     /// # Errors
     /// [`Error::Operation`] if there is no such operation.
@@ -117,8 +117,9 @@ impl Operations {
         Ok(self.others(id, ijk_ir::targets(&self.program, &self.instance, id, &at)))
     }
 
-    /// How two operations are related: which elements of `to` one of `from` reaches, or which of `from` one of `to`
-    /// depends on, where `from` has no indices. Where `to` is computed first, it is the other way round.
+    /// Relation of two operations: the elements of `to` that an element of `from` reaches, or, if `from` has no
+    /// indices, the elements of `from` that an element of `to` depends on. If `to` is computed first, the roles are
+    /// exchanged.
     ///
     /// # Errors
     /// [`Error::Operation`] if there is no such operation, or neither has indices.
@@ -156,7 +157,7 @@ impl Operations {
         named.at.clone().ok_or_else(|| self.wrong(text, OperationError::NoPoint))
     }
 
-    /// The operation of a text such as `mm.m[2,3,1]`, or all of `mm.m`.
+    /// Parses `mm.m[2,3,1]`, an element, or `mm.m`, a whole operation.
     fn element(&self, text: &str) -> Result<(Named, ArrayId), Error> {
         let text = text.trim();
         let wrong = |error| self.wrong(text, error);
@@ -182,7 +183,7 @@ impl Operations {
         Ok((Named { name: name.to_owned(), at }, id))
     }
 
-    /// The one operation of a name, or of the end of one.
+    /// The one operation with a name, or with a suffix of its path.
     fn find(&self, name: &str) -> Result<(&str, ArrayId), Error> {
         let ends = |own: &&(String, ArrayId)| {
             own.0.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -209,12 +210,12 @@ impl Operations {
 }
 
 impl Relation {
-    /// The elements of the one that has no indices, or of the other one.
+    /// The related elements: of the operation without indices, or else of the second one.
     pub fn set(&self) -> &PointSet {
         &self.set
     }
 
-    /// Whether the two are related; a set that is no more than a superset may have others, too.
+    /// True if the two are related; if the set is a superset, perhaps wrongly.
     pub fn is_related(&self) -> bool {
         match &self.other.at {
             Some(at) => self.set.contains(at),
@@ -222,13 +223,13 @@ impl Relation {
         }
     }
 
-    /// The name of the operation of which [`set`](Self::set) has elements.
+    /// Name of the operation whose elements are in [`set`](Self::set).
     pub fn other(&self) -> &str {
         &self.other.name
     }
 }
 
-/// `mm.m[2,1,3] reaches mm.a[2,1]`, or the set that it reaches.
+/// `mm.m[2,1,3] reaches mm.a[2,1]`, or the set of reached elements.
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { one, verb, other, set } = self;
@@ -280,7 +281,7 @@ impl Program {
     }
 }
 
-/// Names with numbers where several are one.
+/// Names, with numbers appended to those that occur several times.
 fn numbered(paths: &[String]) -> Vec<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     paths.iter().for_each(|path| *counts.entry(path).or_default() += 1);
@@ -297,7 +298,7 @@ fn numbered(paths: &[String]) -> Vec<String> {
     names
 }
 
-/// `2,3,1`; nothing or `.` for no index.
+/// Parses `2,3,1`; an empty text or `.` is no index.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     match text.trim() {
         "" | "." => Some(Vec::new()),

@@ -1,5 +1,5 @@
-//! Combinators as operators. Each gives a `Result`, and takes results as operands, so that
-//! `(f >> g >> h)?` reads as it should.
+//! Combinators as operators. Each returns a `Result` and accepts results as operands, so that one `?` suffices for
+//! `(f >> g >> h)?`.
 
 use crate::{Error, Program};
 use std::ops::{BitAnd, BitOr, Not, Shl, Shr};

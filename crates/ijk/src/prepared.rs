@@ -1,4 +1,4 @@
-//! A program made ready for certain element types, shapes and strides.
+//! Plans compiled for element types, shapes and strides.
 
 use crate::Error;
 use ijk_cpu::Compiled;
@@ -9,29 +9,29 @@ use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::DType;
 use smallvec::SmallVec;
 
-/// What a plan keeps to besides the program and its arguments.
+/// Settings of the user that a plan obeys.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
-    /// Most bytes of results and temporaries.
+    /// Upper bound, in bytes, of results and temporaries.
     pub(crate) memory_limit: Option<u64>,
     /// True if factors of reduced values are not reassociated.
     pub(crate) strict: bool,
 }
 
-/// What the engine made of a plan.
+/// A compiled plan with what is asked of it at every call.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     compiled: Compiled,
-    /// Steps of the plan,
+    /// Number of steps.
     steps: usize,
-    /// and bytes of its temporaries.
+    /// Bytes of temporaries, without scratch memory of kernels.
     temporaries: u64,
     fallible: bool,
     cost: f64,
 }
 
 impl Prepared {
-    /// Plans and compiles a program for arguments; results in C order unless outputs are given.
+    /// Plans and compiles a program for arguments; results are in C order unless outputs are given.
     pub(crate) fn new(
         program: &ir::Program,
         engine: &ijk_cpu::Engine,
@@ -54,7 +54,7 @@ impl Prepared {
         Self::of(program, &instance, engine, rules, inputs, outputs, facts)
     }
 
-    /// Plans and compiles an instance of a program; results in C order unless their strides are given.
+    /// Plans and compiles an instance of a program; results are in C order unless their strides are given.
     pub(crate) fn of(
         program: &ir::Program,
         instance: &Instance,
@@ -81,7 +81,7 @@ impl Prepared {
         })
     }
 
-    /// Compiles a plan, unless it needs more than a limit together with what kernels take.
+    /// Compiles a plan, if it fits in a memory limit with the scratch memory of its kernels.
     pub(crate) fn planned(
         plan: Plan,
         engine: &ijk_cpu::Engine,
@@ -101,17 +101,17 @@ impl Prepared {
         }
     }
 
-    /// Bytes of temporaries, and of what kernels take besides, on one thread.
+    /// Bytes of temporaries and scratch memory on one thread.
     pub(crate) fn temporary_bytes(&self) -> u64 {
         self.temporaries.saturating_add(self.compiled.scratch_bytes(1))
     }
 
-    /// The same, run while so many other bytes count against the memory limit.
+    /// The same with other bytes that count against the memory limit while it runs.
     pub(crate) fn beside(self, bytes: u64) -> Self {
         Self { compiled: self.compiled.beside(bytes), ..self }
     }
 
-    /// How many steps the plan has.
+    /// Number of steps.
     pub(crate) fn steps(&self) -> usize {
         self.steps
     }
@@ -125,17 +125,17 @@ impl Prepared {
         self.cost
     }
 
-    /// Whether running it can fail after it has begun to write.
+    /// True if a run can fail after it has begun to write.
     pub(crate) fn is_fallible(&self) -> bool {
         self.fallible
     }
 }
 
-/// Plans that are made to find a limit that suffices.
+/// Attempts to find a sufficient limit.
 const ATTEMPTS: usize = 8;
 
-/// What an attempt within a memory limit gives. Where it is refused, the error names a limit with which it
-/// is not: plans do not know what kernels take, and may be others with more memory.
+/// Calls `attempt` within a memory limit. If that fails for memory, the error names a limit that suffices, found by
+/// further attempts: scratch memory is known only after compilation, and a larger limit may lead to another plan.
 pub(crate) fn naming_the_least<T>(
     limit: Option<u64>,
     attempt: impl Fn(Option<u64>) -> Result<T, Error>,
@@ -159,7 +159,7 @@ pub(crate) fn naming_the_least<T>(
     Err(PlanError::MemoryLimit { needed, results, temporaries, limit }.into())
 }
 
-/// The strides of places for results.
+/// Strides of outputs.
 pub(crate) fn strides(outputs: &[TensorViewMut<'_>]) -> Vec<Vec<isize>> {
     outputs.iter().map(|output| output.strides().to_vec()).collect()
 }
@@ -168,7 +168,7 @@ pub(crate) fn extents(shape: &[usize]) -> Vec<u64> {
     shape.iter().map(|&n| n as u64).collect()
 }
 
-/// Element types and extents of everything in a program, given its arguments'.
+/// Element types and extents of all arrays of a program, from those of its arguments.
 pub(crate) fn instantiate(
     program: &ir::Program,
     arguments: &[(DType, Vec<u64>)],
@@ -192,7 +192,7 @@ pub(crate) fn check_outputs(
     Ok(())
 }
 
-/// The output at a position has the element type and the shape of the result.
+/// Checks that the output at a position has the element type and the shape of the result.
 pub(crate) fn check_output(
     position: usize,
     output: &TensorViewMut<'_>,

@@ -1,4 +1,4 @@
-//! What macros write calls to, and what bindings to other languages need. No part of the public interface.
+//! Functions that macros call, and types for bindings to other languages. Not part of the public interface.
 
 use crate::{Einsum, Engine, Error, Program};
 pub use ijk_macros::{einsum, into_einsum, try_einsum};
@@ -19,15 +19,15 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Of a program encoded by postcard.
+    /// A recipe from a program encoded by postcard.
     pub const fn new(bytes: &'static [u8]) -> Self {
         Self { bytes, program: RaceCell::new() }
     }
 
-    /// The program, decoded at the first call.
+    /// The program, decoded at first use.
     ///
     /// # Panics
-    /// If the bytes are none that this version's macros wrote.
+    /// If the bytes were not written by the macros of this version.
     pub fn program(&self) -> &Program {
         self.program.get_or_init(|| {
             let program = postcard::from_bytes(self.bytes).expect("a recipe of this version");
@@ -64,15 +64,15 @@ pub struct EtRecipe {
 }
 
 impl EtRecipe {
-    /// Of a program's text.
+    /// A recipe from the text of a program.
     pub const fn new(source: &'static str) -> Self {
         Self { source, program: RaceCell::new() }
     }
 
-    /// The program, parsed at the first call.
+    /// The program, parsed at first use.
     ///
     /// # Panics
-    /// If the text is none that this version's macro has checked.
+    /// If the text was not checked by the macro of this version.
     pub fn program(&self) -> &crate::et::Program {
         self.program.get_or_init(|| {
             crate::et::Program::parse(self.source).unwrap_or_else(|error| fail(error))
@@ -89,15 +89,15 @@ pub struct EinsumRecipe {
 }
 
 impl EinsumRecipe {
-    /// Of subscripts encoded by postcard.
+    /// A recipe from subscripts encoded by postcard.
     pub const fn new(bytes: &'static [u8]) -> Self {
         Self { bytes, einsum: RaceCell::new() }
     }
 
-    /// The einsum, decoded at the first call.
+    /// The einsum, decoded at first use.
     ///
     /// # Panics
-    /// If the bytes are none that this version's macros wrote.
+    /// If the bytes were not written by the macros of this version.
     pub fn einsum(&self) -> &Einsum {
         self.einsum.get_or_init(|| {
             let subscripts = postcard::from_bytes(self.bytes).expect("a recipe of this version");

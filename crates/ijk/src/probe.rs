@@ -1,11 +1,11 @@
-//! What this machine can do at most, measured once and kept in the user's cache folder.
+//! Peak rates of this machine, measured once and stored in the user's cache folder.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join("ijk-doc-probe");
 //! use ijk::probe::Cache;
 //!
 //! let engine = ijk::Engine::default();
-//! let cache = Cache::at(folder); // `Cache::of_user()` is where it belongs.
+//! let cache = Cache::at(folder); // `Cache::of_user()` outside of examples.
 //! let measured = cache.probe(&engine);
 //! assert!(measured.probe.one.peak(ijk::DType::F32) > Some(1e6));
 //! assert_eq!(cache.load(&engine), Some(measured.probe));
@@ -18,35 +18,34 @@ use std::{fs, io, thread};
 
 pub use ijk_cpu::probe::{Bandwidth, Bound, Probe, Rates, Work};
 
-/// The environment variable that names another folder than the user's cache folder.
+/// Environment variable that overrides the cache folder.
 pub const FOLDER_VARIABLE: &str = "IJK_CACHE";
 
-/// A folder where probes are kept, one file for each processor, number of threads, level of SIMD
-/// instructions and version of this crate.
+/// A folder of probes, one file for each processor, number of threads, SIMD level and version of this crate.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: Option<PathBuf>,
 }
 
-/// A probe, and where it comes from.
+/// A probe and its origin.
 #[derive(Debug)]
 pub struct Probed {
     /// The probe.
     pub probe: Probe,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
 }
 
-/// Where a [`Probe`] comes from.
+/// Origin of a [`Probe`].
 #[derive(Debug)]
 pub enum Origin {
-    /// It was measured before.
+    /// Measured earlier, and read from the folder.
     Kept,
-    /// It was measured now, and is kept.
+    /// Measured now, and stored.
     Measured,
-    /// It was measured now, and cannot be kept: why not.
+    /// Measured now, but not stored: the reason.
     Unkept(io::Error),
-    /// It was not measured, for lack of memory, say: these are usual numbers.
+    /// Not measured, for lack of memory, say: typical rates.
     Typical,
 }
 
@@ -58,13 +57,12 @@ impl Cache {
         Self { folder }
     }
 
-    /// A folder, which is made when something is to be kept in it.
+    /// A folder, which is created when a probe is stored.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// The probe of this machine with the engine's SIMD instructions, if it was measured before: takes
-    /// no time to speak of.
+    /// The stored probe of this machine for the engine's SIMD level. Reads one small file.
     pub fn load(&self, engine: &Engine) -> Option<Probe> {
         self.load_for(engine.level())
     }
@@ -75,7 +73,7 @@ impl Cache {
         Probe::parse(&text, &machine)
     }
 
-    /// The same, or usual numbers if it was not: never measures.
+    /// The stored probe, or typical rates; never measures.
     pub fn known(&self, engine: &Engine) -> Probed {
         match self.load(engine) {
             Some(probe) => Probed { probe, origin: Origin::Kept },
@@ -85,7 +83,7 @@ impl Cache {
         }
     }
 
-    /// The probe that was kept; measured, in about a second, and kept, if none was.
+    /// The stored probe, or else a new one, which takes about a second and is stored.
     pub fn probe(&self, engine: &Engine) -> Probed {
         match self.load(engine) {
             Some(probe) => Probed { probe, origin: Origin::Kept },
@@ -93,7 +91,7 @@ impl Cache {
         }
     }
 
-    /// Measures the machine and keeps what was found, whatever was kept before.
+    /// Measures the machine and stores the probe in place of an earlier one.
     pub fn measure(&self, engine: &Engine) -> Probed {
         let Some(probe) = Probe::measure(engine.level(), threads()) else {
             return Probed {
@@ -121,7 +119,7 @@ impl Cache {
     }
 }
 
-/// Writes a file that others see whole or not at all.
+/// Writes a file atomically: other processes see all of it or none.
 fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let aside = file.with_extension(format!("tmp{}", std::process::id()));
     let written = fs::write(&aside, text).and_then(|()| fs::rename(&aside, file));
@@ -131,19 +129,18 @@ fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// What a probe depends on, on one line.
+/// Everything that a probe depends on, as one line.
 fn machine(level: Level) -> String {
     let (simd, version) = (level.name(), env!("CARGO_PKG_VERSION"));
     format!("{}, {} threads, {simd}, ijk {version}", processor(), threads())
 }
 
-/// As many as the machine offers this process.
+/// Threads that the machine offers this process.
 fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The processor's name, as far as the system tells it: of the first, as all together take a large
-/// machine long to tell.
+/// Name of the first processor, if the system provides it; listing all of them takes long on large machines.
 fn processor() -> String {
     let mut told = Vec::new();
     let first = fs::File::open("/proc/cpuinfo").map(|file| file.take(4096).read_to_end(&mut told));
@@ -153,7 +150,7 @@ fn processor() -> String {
     name.unwrap_or(std::env::consts::ARCH).into()
 }
 
-/// A number for a text, the same in every version (FNV-1a).
+/// FNV-1a, since file names must be the same in every version.
 fn hash(text: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)

@@ -1,4 +1,4 @@
-//! Programs as values: applied, composed, asked about.
+//! Programs in i as values: applied, composed, inspected.
 
 use crate::cache::PlanCache;
 use crate::error::has_errors;
@@ -15,10 +15,10 @@ use ndarray::{Array, Dimension};
 use std::fmt;
 use std::sync::Arc;
 
-/// A program: a pure function from arrays to arrays. Cheap to clone; clones share their plans.
+/// A program in i: a pure function from arrays to arrays. Cheap to clone; clones share their plans.
 ///
-/// [`i()`](crate::i()) makes one of text. Programs are composed by methods, or by operators, which
-/// give a `Result`, too:
+/// [`i()`](crate::i()) parses one. Programs are composed by methods or by operators; both return a
+/// `Result`:
 ///
 /// ```
 /// let multiply = ijk::i("ik*kj~ijk")?;
@@ -44,11 +44,11 @@ pub struct Program {
 
 struct Inner {
     composed: Composed,
-    /// Its statements, unless `composed` has them.
+    /// The lowered statements of a composition, written at first use.
     program: RaceCell<ir::Program>,
     signature: RaceCell<Signature>,
     warnings: RaceCell<Vec<Diagnostic>>,
-    /// For each statement the names of the bindings that it is in.
+    /// For each statement the path of bindings that it is in.
     paths: RaceCell<Vec<String>>,
     plans: PlanCache,
 }
@@ -59,7 +59,7 @@ impl Program {
         Self::with_paths(program, warnings, Vec::new())
     }
 
-    /// The same, whose statements are in bindings of these names; none where there are fewer.
+    /// The same with the paths of bindings of its statements; missing paths are empty.
     pub(crate) fn with_paths(
         program: ir::Program,
         warnings: Vec<Diagnostic>,
@@ -69,17 +69,17 @@ impl Program {
         Self::from_composed(Composed::new(program, warnings, paths))
     }
 
-    /// Programs that have been put together.
+    /// A composition of programs.
     pub(crate) fn from_composed(composed: Composed) -> Self {
         let (program, signature, warnings, paths, plans) = Default::default();
         let inner = Inner { composed, program, signature, warnings, paths, plans };
         Self { inner: Arc::new(inner) }
     }
 
-    /// The value of a program in i: see [`i()`](crate::i()).
+    /// Parses and checks a program in i: see [`i()`](crate::i()).
     ///
     /// # Errors
-    /// [`Error::Program`] with everything that is wrong.
+    /// [`Error::Program`] with all mistakes.
     pub fn parse(source: &str) -> Result<Self, Error> {
         let compiled = ijk_ir::compile_source(source);
         match compiled.program {
@@ -122,8 +122,8 @@ impl Program {
         Engine::global().apply(self, arguments)
     }
 
-    /// Applies a program of one result to arguments, and gives it as an array of ndarray's, without
-    /// a copy.
+    /// Applies a program of one result to arguments, and returns the result as an array of ndarray
+    /// without a copy.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply); [`Error::Tensor`] if the result has another element type or
@@ -150,11 +150,11 @@ impl Program {
 
     /// Applies the program to arguments and writes the results to `outputs`, of any layout.
     ///
-    /// When anything fails the outputs are as they were.
+    /// If anything fails, the outputs are unchanged.
     ///
     /// # Errors
-    /// As for [`apply`](Self::apply); [`Error::OutputCount`] and [`Error::Output`] where the
-    /// outputs are others than the results.
+    /// As for [`apply`](Self::apply); [`Error::OutputCount`] and [`Error::Output`] where number, types
+    /// or shapes of outputs are not those of the results.
     ///
     /// ```
     /// use ijk::{TensorViewMut, ndarray::{Array2, array}};
@@ -190,7 +190,7 @@ impl Program {
         Ok(self.results(&typed)?.into_iter().map(|(_, shape)| shape).collect())
     }
 
-    /// Element types and shapes of the results for arguments of these.
+    /// Element types and shapes of the results for arguments of these types and shapes.
     ///
     /// # Errors
     /// [`Error::Program`] where the arguments do not fit.
@@ -215,7 +215,7 @@ impl Program {
         Ok(program.outputs.iter().map(result).collect())
     }
 
-    /// An element type for each argument that the program takes: double precision where it may be.
+    /// An accepted element type for each argument: `f64` where that is possible.
     ///
     /// ```
     /// use ijk::DType;
@@ -245,24 +245,22 @@ impl Program {
         self.inner.signature.get_or_init(|| self.composed().signature())
     }
 
-    /// How many arguments the program takes.
+    /// Number of arguments.
     pub fn arity(&self) -> usize {
         self.composed().arity()
     }
 
-    /// The text the program was made of.
+    /// The text of the program.
     pub fn source(&self) -> &str {
         &self.lowered().source
     }
 
-    /// What is suspicious in the program, though it means something.
+    /// Warnings: parts of the program that are valid but probably not meant.
     pub fn warnings(&self) -> &[Diagnostic] {
         self.inner.warnings.get_or_init(|| self.composed().warnings())
     }
 
-    /// The program, lowered.
-    ///
-    /// Of programs that were put together, the statements are written when they are first asked for.
+    /// The program lowered to core IR. The statements of a composition are written at first use.
     #[doc(hidden)]
     pub fn lowered(&self) -> &ir::Program {
         let composed = self.composed();
@@ -276,7 +274,7 @@ impl Program {
         &self.inner.composed
     }
 
-    /// For each statement the names of the bindings that it is in.
+    /// For each statement the path of bindings that it is in.
     pub(crate) fn paths(&self) -> &[String] {
         self.inner.paths.get_or_init(|| self.composed().paths())
     }

@@ -1,4 +1,4 @@
-//! A few results of earlier work, by what they were made for.
+//! Shared cache of the results of earlier work.
 
 use crate::kept::{Kept, hash_of};
 use ijk_tensor::fork::ForkMutex;
@@ -6,10 +6,10 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Results that are kept.
+/// Capacity.
 const MOST: usize = 64;
 
-/// Results by keys, a few of which are kept: the least recently used ones are forgotten.
+/// Least recently used cache behind a lock.
 pub(crate) struct Recent<K, V> {
     kept: ForkMutex<Kept<K, V>>,
 }
@@ -27,7 +27,7 @@ impl<K, V> Default for Recent<K, V> {
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
-    /// What was made for the key before, or is made now.
+    /// The cached value of a key, or a new one.
     pub fn get<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E>
     where
         K: Hash + Clone,
@@ -41,12 +41,12 @@ impl<K: PartialEq, V> Recent<K, V> {
         Ok(value)
     }
 
-    /// What was made for a key that has that hash, and is the one.
+    /// The value whose key has a hash and satisfies a predicate.
     pub fn find(&self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
         self.kept.lock().find(hash, is_key).map(Arc::clone)
     }
 
-    /// Keeps what was made for a key.
+    /// Inserts a value.
     pub fn insert(&self, hash: u64, key: K, value: Arc<V>) {
         let replaced = self.kept.lock().insert(hash, (key, value), MOST);
         drop(replaced);

@@ -1,4 +1,4 @@
-//! What the compiler says of wrong programs, and on which tokens.
+//! Compile errors of wrong programs, and their tokens.
 
 #[test]
 fn compile_errors() {

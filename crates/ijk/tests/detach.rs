@@ -1,10 +1,10 @@
-//! Long work runs within what an engine's builder was given, short work does not.
+//! Long work runs in the wrapper of `EngineBuilder::detach`, short work does not.
 
 use ijk::ndarray::{Array1, Array2, Array3};
 use ijk::{Engine, Tensor, TensorViewMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls of `counted`: a function pointer holds no state of its own.
+/// Calls of `counted`, static since a function pointer has no state.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 fn counted(work: &mut (dyn FnMut() + Send)) {
@@ -12,7 +12,7 @@ fn counted(work: &mut (dyn FnMut() + Send)) {
     work();
 }
 
-/// How often what is done was long, when all plans are made.
+/// Number of detached calls, after all plans are cached.
 fn calls<R>(mut done: impl FnMut() -> R) -> (usize, R) {
     done();
     let before = CALLS.load(Ordering::Relaxed);
@@ -25,7 +25,7 @@ fn work_is_judged_by_what_it_takes() {
     let engine = Engine::builder().threads(1).detach(counted).build();
     let plain = Engine::builder().threads(1).build();
 
-    // Short, whatever is asked.
+    // Short work.
     let a = Array2::<f64>::eye(8);
     assert_eq!(calls(|| engine.einsum("ij,jk->ik", (&a, &a)).unwrap()).0, 0);
     let transpose = ijk::i("ij~ji").unwrap();
@@ -33,7 +33,7 @@ fn work_is_judged_by_what_it_takes() {
     let square = ijk::et("y[a,b] = x[a,b] * x[a,b]").unwrap();
     assert_eq!(calls(|| square.run_on(&engine, [("x", &a)]).unwrap()).0, 0);
 
-    // Small arguments, and much to do.
+    // Small arguments, long work.
     let v = Array1::from_iter((0..200).map(f64::from));
     let outer = |engine: &Engine| engine.einsum("i,j,k->ijk", (&v, &v, &v)).unwrap();
     let (long, result) = calls(|| outer(&engine));
@@ -47,7 +47,7 @@ fn work_is_judged_by_what_it_takes() {
     let (long, result) = calls(|| cube(&engine));
     assert!(long == 1 && result["y"] == cube(&plain)["y"]);
 
-    // Where the caller says; what fails.
+    // Outputs of the caller; an error.
     let mut out = Array3::<f64>::zeros((200, 200, 200));
     let product = ijk::Einsum::new("i,j,k->ijk").unwrap();
     let (long, ()) = calls(|| {

@@ -1,10 +1,10 @@
-//! `einsum!`, `try_einsum!` and `into_einsum!`: small operands (computed in line) and larger ones.
+//! `einsum!`, `try_einsum!` and `into_einsum!`: small operands (inline loops) and larger ones.
 
 use ijk::ndarray::{Array, Array0, Array1, Array2, Array3, Array4, ArrayD, Dimension, array, s};
 use ijk::num_complex::Complex32;
 use ijk::{Element, einsum, into_einsum, try_einsum};
 
-/// Numbers of any sign and many bits.
+/// Numbers of both signs with many significant bits.
 fn rough(rows: usize, columns: usize, step: f32) -> Array2<f32> {
     Array::from_shape_fn((rows, columns), |(i, j)| {
         ((i * columns + j + 1) as f32 * step).sin() * 1e3
@@ -128,7 +128,7 @@ fn bits<D: Dimension>(array: &Array<f32, D>) -> Vec<u32> {
     array.iter().map(|x| x.to_bits()).collect()
 }
 
-/// The loops of the macro, and the engine at run time, give the same bits.
+/// The inline loops of the macro and the engine have the same bits.
 #[test]
 fn small_domains_agree_with_the_engine() {
     let (x, y) = (rough(4, 6, 0.7), rough(6, 4, 1.3));

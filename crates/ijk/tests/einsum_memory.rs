@@ -1,4 +1,4 @@
-//! What einsums need of memory: as much as they say, and no more than the limit.
+//! Memory of einsums: as much as errors say, and no more than the limit.
 
 use ijk::PlanError;
 use ijk::ndarray::Array2;
@@ -8,7 +8,7 @@ fn engine(limit: u64) -> Engine {
     Engine::builder().threads(1).memory_limit(limit).build()
 }
 
-/// The result, or what would be needed.
+/// The result, or the bytes that an error asks for.
 fn needed<T>(result: Result<T, Error>, limit: u64) -> Result<T, u64> {
     match result {
         Err(Error::Plan(PlanError::MemoryLimit { needed, results, temporaries, limit: told })) => {
@@ -37,7 +37,7 @@ fn matrix(rows: usize, columns: usize) -> Array2<f64> {
     Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 5 + j * 3) % 7) as f64 - 3.0)
 }
 
-/// Bytes of so many numbers, in an arena: in whole lines of a cache.
+/// Bytes of some numbers in an arena, rounded up to cache lines.
 const fn arena(numbers: u64) -> u64 {
     (8 * numbers).next_multiple_of(64)
 }
@@ -70,22 +70,22 @@ fn what_is_needed_is_enough() {
     }
 }
 
-/// The numbers that are alive at once, counted by hand.
+/// The numbers in memory at the same time, counted by hand.
 #[test]
 fn what_is_alive_at_once() {
     let (a, b, c) = (matrix(4, 64), matrix(64, 32), matrix(32, 6));
     let views = (&a, &b, &c).views();
     // Whole: all of `ik`, and the result.
     let whole = 8 * (4 * 32 * 6) + arena(4 * 32);
-    // Slices of the result where they belong, each after a number of `ik`.
+    // Slices written to the result, each after a number of `ik`.
     let least = 8 * (4 * 32 * 6) + arena(1);
     assert!(within(least, "ij,jk,kl->ikl", &views).is_ok());
     assert_eq!(within(least - 1, "ij,jk,kl->ikl", &views), Err(least));
-    // Slices for an output of the caller's come together beside it, which takes more than rows of `ik`.
+    // Slices for an output of the caller are collected in other memory, which is more than rows of `ik`.
     let rows = into(0, "ij,jk,kl->ikl", &views).unwrap_err();
     assert!(rows > least && rows < whole);
     assert_eq!(into(rows - 1, "ij,jk,kl->ikl", &views), Err(rows));
-    // Slices that are added up: the sum, a slice of it, and what it takes.
+    // Slices that are summed: the sum, a slice of it, and its temporaries.
     let sums = 8 * (4 * 6) + 8 * 6 + arena(1);
     assert!(within(sums, "ij,jk,kl->il", &views).is_ok());
 }

@@ -1,5 +1,5 @@
-//! Random einsums mean the same to the literal evaluator and the engine: in the order that is found
-//! and in any other, whole and in slices, into new arrays and into arrays that lie anyhow.
+//! Random einsums have the same value in the literal evaluator and on the engine: in the order of the
+//! search and in any other, whole and in slices, into new arrays and into outputs of any layout.
 //!
 //! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test einsum_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one einsum again.
@@ -19,7 +19,7 @@ fn value(tensor: &Tensor) -> Value {
     Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
 }
 
-/// The same numbers: zeros of either sign are.
+/// Equality of numbers; zeros of either sign are equal.
 fn equal(left: &Value, right: &Value) -> bool {
     left.dtype == right.dtype && left.shape == right.shape && left.data == right.data
 }
@@ -81,7 +81,7 @@ fn into(
     assert!(equal(&placed.to_value(), expected), "{seed}: {einsum} into {layout:?}");
 }
 
-/// Sums of nothing are 0, whatever the other factors are: along any path, and in slices.
+/// Empty sums are 0, whatever the other factors are: along any path, and in slices.
 #[test]
 fn sums_of_nothing_are_zero_beside_infinities() {
     let engine = Engine::builder().threads(2).build();
@@ -115,7 +115,7 @@ fn sums_of_nothing_are_zero_beside_infinities() {
     assert!(number("IJK_PROGRAMS", 1500) < 1000 || empty > 20);
 }
 
-/// Infinity, or what is none, in place of a number with a point.
+/// Infinity or NaN in place of a floating-point number.
 fn infinite(x: Scalar, seed: u64) -> Scalar {
     let value = if seed.is_multiple_of(2) { f64::INFINITY } else { f64::NAN };
     match x {
@@ -125,7 +125,7 @@ fn infinite(x: Scalar, seed: u64) -> Scalar {
     }
 }
 
-/// With so little memory that it has to be sliced, if that is possible; whether it was computed.
+/// Computes within so little memory that slices are needed, if that is possible; true if it was computed.
 fn in_slices(einsum: &Einsum, views: &[ijk::TensorView<'_>], expected: &Value, seed: u64) -> bool {
     let bytes = (expected.data.len() * expected.dtype.size()) as u64;
     let needs = |limit| {

@@ -1,6 +1,6 @@
-//! Random subscripts and operands: einsum keeps its promises.
+//! Random subscripts and operands: properties of `common/einsum.rs`.
 //!
-//! `IJK_SOUPS` is how many, `IJK_SEED` the first.
+//! `IJK_SOUPS` is their number, `IJK_SEED` the first seed.
 
 #[path = "common/einsum.rs"]
 mod checks;
@@ -8,7 +8,7 @@ mod checks;
 use checks::check;
 use ijk_oracle::random::Rng;
 
-/// What random subscripts are made of; letters that meet often.
+/// Characters of random subscripts; few letters, so that they repeat.
 const PIECES: [&str; 28] = [
     "i", "j", "k", "i", "j", "k", "ij", "jk", "ki", "ii", "l", "Z", "é", "µ", ",", ",", ",", ",",
     "->", "...", "...", " ", ".", "-", ">", "1", "\t", "\u{301}",
@@ -24,7 +24,7 @@ fn soups() {
     let mut computed = 0;
     for seed in first..first + count {
         let mut rng = Rng::new(seed);
-        // Half of them of what is never wrong.
+        // Half of them from characters that are always valid.
         let pieces = if seed % 2 == 0 { &PIECES[..18] } else { &PIECES[..] };
         let length = rng.below(10);
         let mut text: String = (0..length).map(|_| *rng.pick(pieces)).collect();

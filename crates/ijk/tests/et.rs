@@ -206,7 +206,7 @@ fn a_program_in_a_file() {
     assert_eq!(outputs["y"].as_slice::<i32>(), Some(&[1, 3, 2, 4][..]));
 }
 
-/// A plan for indices that count is not taken for others, nor one for two names of an array.
+/// A cached plan for index arrays 0, 1, 2, … is not used for others, nor one for two names of the same array.
 #[test]
 fn what_is_known_of_arguments_is_looked_at_in_every_call() {
     let rows = et("y[z,d] = x[c[z],d] - w[z,d]").unwrap();

@@ -187,7 +187,7 @@ fn program(file: &str) -> ijk::et::Program {
 fn every_file_of_the_library_runs_on_data_of_ordinary_size() {
     for case in CASES {
         let program = program(&format!("{}.et", case.file));
-        // Positions are elements of some: small whole numbers suit all of them.
+        // Some index with these arrays: small integers suit all of them.
         let whole = |name: &str| ["labels", "indices"].contains(&name);
         let shape = |shape: &[usize]| IxDyn(shape);
         let element = |n: usize| ((n * 7919 + 13) % 64) as f64;
@@ -235,7 +235,7 @@ fn every_file_of_the_library_has_a_case() {
     assert_eq!(names, CASES.iter().map(|case| case.file).collect::<Vec<_>>());
 }
 
-/// What a convolution of a photograph is, element by element.
+/// The convolution of a photograph, element by element.
 #[test]
 fn a_photograph_is_convolved() {
     let program = program("convolution_same.et");

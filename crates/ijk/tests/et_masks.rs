@@ -1,5 +1,5 @@
-//! Attention under masks, and contractions with operands that are looked up by row, against loops: with one thread
-//! and several, with what is infinite or NaN where a mask hides it.
+//! Attention under masks, and contractions with operands gathered by row, against loops: with one thread and several,
+//! with infinities and NaN at masked positions.
 
 use ijk::et::Bindings;
 use ijk::{Engine, Tensor};
@@ -49,7 +49,7 @@ impl Attention {
         Self { q: of(3, QUERIES), k: of(5, KEYS), v: of(7, KEYS) }
     }
 
-    /// As it is written.
+    /// As written.
     fn expected(&self, mask: impl Fn(i64, i64) -> bool) -> Vec<f64> {
         let row = |x: &[f32], rows: usize, b: usize, at: usize| {
             let start = (b * rows + at) * WIDTH;
@@ -110,9 +110,9 @@ fn masks_of_positions() {
     all.check(band, |i, j| j <= i && i - j < 70);
     let sinks = "WHERE(OR(LT(j, 4), LE(ABS(i - j), 9)), s[b,i,j], -INF)";
     all.check(sinks, |i, j| j < 4 || (i - j).abs() <= 9);
-    // Some rows have no value that is not masked.
+    // Some rows are masked completely.
     all.check("WHERE(LT(2*j + 3, i - 5), s[b,i,j], -INF)", |i, j| 2 * j + 3 < i - 5);
-    // What is done to masked scores keeps what is masked.
+    // Operations on masked scores keep the mask.
     all.check("WHERE(LE(j, i), s[b,i,j], -INF) - 0.25 * i", |i, j| j <= i);
 }
 

@@ -48,7 +48,7 @@ fn run(source: &str, bound: &[(&str, &Tensor)]) -> Tensor {
     one
 }
 
-/// Compares with what `expected` gives of each row up to each position.
+/// Compares with `expected` of each prefix of each row.
 fn check(source: &str, x: &[f64], within: f64, expected: impl Fn(&[f64]) -> f64) {
     let source = format!("{source}\n\ny\n\nDIMS(t)={LENGTH}\nDIMS(k)={LENGTH}");
     for single in [true, false] {
@@ -79,7 +79,7 @@ fn log_sum_exp_keeps_its_level() {
         x.iter().map(|x| (x - m).exp()).sum::<f64>().ln() + m
     };
     let small = numbers(1, ROWS * LENGTH);
-    // Alone too large for an exponential; rising, so that all that came before is lost.
+    // Too large for an exponential without scaling; rising, so that all earlier terms vanish.
     let large: Vec<f64> = small.iter().map(|x| 3000.0 * x).collect();
     let rising: Vec<f64> = (0..ROWS * LENGTH).map(|n| (n % LENGTH) as f64 / 7.0).collect();
     for x in [small, large, rising] {

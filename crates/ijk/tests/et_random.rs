@@ -1,5 +1,5 @@
-//! Random programs of Einsum Tuple mean the same to the evaluator of rules 0 to 6, to the interpreter
-//! of what they are lowered to, and to the engine; and all agree on what means nothing.
+//! Random programs of Einsum Tuple have the same value in the evaluator of rules 0 to 6, in the
+//! interpreter of the core IR, and on the engine; and all agree on the programs without a value.
 //!
 //! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test et_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
@@ -16,10 +16,10 @@ use ijk_oracle::et::random::{EtCase, expected_of_et, expected_of_et_mistakes, no
 use ijk_oracle::random::{Coverage, Placed, Rng, View};
 use ijk_syntax::Diagnostic;
 
-/// Most points of a statement whose extents are drawn.
+/// Upper bound of the points of a statement when extents are drawn.
 const POINTS: u64 = 40_000;
 
-/// Compares all evaluations of a program, on the engines whose turn it is.
+/// Compares all evaluations of a program, on some engines in turn.
 fn contend(peers: &[Peers], case: &EtCase) -> Result<EtAgreement, EtDisagreement> {
     let mut contenders = Vec::new();
     for (group, peers) in peers.iter().enumerate() {
@@ -60,7 +60,7 @@ fn solve(case: &EtCase, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> 
     ijk_oracle::et::harness::solve(case, checked, POINTS)
 }
 
-/// What a share of the programs reached, and how many disagreed.
+/// Coverage of a share of the programs, and the number of disagreements.
 #[derive(Default)]
 struct Outcome {
     reached: Coverage,
@@ -69,7 +69,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Prints the case, made small, and how to run it again.
+    /// Prints the shrunk case, and the command that runs it again.
     fn fail(&mut self, peers: &[Peers], seed: u64, case: &EtCase, disagreement: &EtDisagreement) {
         self.failures += 1;
         println!("{disagreement}\n{case}");
@@ -139,7 +139,7 @@ fn check_coverage(engines: &Engines, all: &Outcome, count: u64) {
         return;
     }
     assert!(all.reached.of("outcome: value") * 100 > count * 93, "few programs have a value");
-    // Few programs say little of what is rare.
+    // Short runs need not reach rare rules.
     let least = if count < 10_000 { 0 } else { count / 500 };
     let expected: Vec<String> = expected_of_et().into_iter().chain(engines.expected()).collect();
     let never = all.reached.below(1, expected.iter().map(String::as_str));

@@ -1,9 +1,9 @@
 //! Runs the cases of `tests/suite/et/run`.
 //!
-//! Comments of a case say what its program is run on: `# bind x = f64[2,2] 1 2 3 4` (elements in
-//! row-major order), `# rank a = 2`, `# dims a = 2,3`, `# seed 7`. Expected are the results, or what
-//! is wrong. The expected numbers are worked out by hand, never by this engine: where a change gives
-//! others, the change is wrong.
+//! Comments of a case bind the arguments of its program: `# bind x = f64[2,2] 1 2 3 4` (elements in
+//! row-major order), `# rank a = 2`, `# dims a = 2,3`, `# seed 7`. Expected are the results or
+//! the errors. Expected numbers are worked out by hand, never by this engine: a change that leads to
+//! other numbers is wrong.
 
 #[path = "../../../tests/suite/cases.rs"]
 mod cases;
@@ -18,12 +18,12 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// Diagnostics without a case, and why, and where they are tested instead.
+/// Diagnostics without a case: the reason, and the test that covers them.
 const ELSEWHERE: [(&str, &str); 2] = [
     ("index-nested", "takes a long program: `ijk-oracle/src/et/random/mistakes.rs`"),
     ("value-too-long", "takes a long program: `ijk-oracle/src/et/random/mistakes.rs`"),
 ];
-/// What the solver complains of only when programs are lowered.
+/// Errors that are found only when programs are lowered.
 const OF_SOLVER: [&str; 1] = ["index-too-large"];
 
 #[test]
@@ -60,7 +60,7 @@ fn outcome(source: &str, seen: &mut HashSet<&'static str>) -> String {
     lines
 }
 
-/// What the oracle gives, which follows the rules to the letter.
+/// Results of the oracle, which follows the rules literally.
 fn evaluated(source: &str) -> String {
     let program = ijk::et(source).expect("it has run");
     let arrays = arrays(source);
@@ -115,7 +115,7 @@ fn bindings<'a>(source: &str, arrays: &'a [(&str, Tensor)]) -> Bindings<'a> {
     bindings
 }
 
-/// Names and values of the lines that start so.
+/// Names and values of the lines with a prefix.
 fn settings<'a>(source: &'a str, start: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let lines = source.lines().filter_map(move |line| line.strip_prefix(start));
     lines.map(|line| line.split_once(" = ").expect("`name = value`"))

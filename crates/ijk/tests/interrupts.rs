@@ -1,5 +1,4 @@
-//! Computations that end when they are told to, whatever the kernel that is at work, and what the memory
-//! limit counts.
+//! Interrupts within every kernel, and the accuracy of memory limits.
 
 use ijk::PlanError;
 use ijk::ndarray::{Array1, Array2, ArrayD, IxDyn};
@@ -10,7 +9,7 @@ fn is_interrupted<T>(done: &Result<T, Error>) -> bool {
     matches!(done, Err(Error::Run(RunError::Interrupted)))
 }
 
-/// Programs in i, each with arguments for which it takes far longer than it may go on.
+/// Programs in i, each with arguments for which it takes far longer than the time until the interrupt.
 fn programs() -> Vec<(&'static str, String, Vec<Tensor>)> {
     let whole = |shape: &[usize]| Tensor::zeros(ijk::DType::I64, shape).unwrap();
     let real = |shape: &[usize]| Tensor::zeros(ijk::DType::F64, shape).unwrap();
@@ -82,7 +81,7 @@ fn searches_end_when_they_are_told_to() {
     assert!(is_interrupted(&engine.einsum_path(&einsum, &shapes)));
 }
 
-/// What is told to be needed suffices, and less is refused before anything is computed.
+/// The memory named in an error suffices; less is refused before anything is computed.
 #[test]
 fn panels_count_against_the_memory_limit() {
     let x = Array2::from_shape_fn((700, 700), |(i, j)| ((i * 5 + j * 3) % 7) as f64 - 3.0);

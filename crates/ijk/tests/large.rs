@@ -1,10 +1,10 @@
-//! Results larger than the caches, which are written past them.
+//! Results larger than the caches, which are written by non-temporal stores.
 
 use ijk::ndarray::{Array1, Array2, Array4, Axis, s};
 use ijk::{Engine, Level, Program, Tensor, TensorView, TensorViewMut, i};
 
-/// Rows and columns of results of 16 MiB and more, whose rows are, and are not, whole lines; and of
-/// one whose rows share places in the caches.
+/// Rows and columns of results of 16 MiB and more, whose rows are, and are not, whole cache lines; the
+/// rows of one are mapped to the same cache sets.
 const SHAPES: [[usize; 2]; 3] = [[2048, 2112], [2051, 2099], [1024, 1024]];
 
 fn engines() -> impl Iterator<Item = Engine> {
@@ -12,7 +12,7 @@ fn engines() -> impl Iterator<Item = Engine> {
     Level::available().into_iter().flat_map(of)
 }
 
-/// Applies a program on every engine, to new memory and to every second row of other memory.
+/// Applies a program on every engine, to new memory and to every second row of an array.
 fn check(program: &str, inputs: &[TensorView<'_>], expected: &Array2<f32>) {
     let program: Program = i(program).unwrap();
     let [rows, columns] = [expected.nrows(), expected.ncols()];
@@ -66,7 +66,7 @@ fn permutations() {
     }
 }
 
-/// Operands whose rows lie apart are copied before: the same as of a copy that is given.
+/// Strided operands are copied first: the result is that of a given copy.
 #[test]
 fn contractions_of_rows_that_lie_apart() {
     let x = Array4::from_shape_fn((25, 16, 20, 16), |(a, e, b, f)| {
@@ -87,8 +87,7 @@ fn contractions_of_rows_that_lie_apart() {
     }
 }
 
-/// Adds rows of updates where positions say, in their order; positions beyond the table, or before it, do not
-/// count.
+/// Adds rows of updates at positions, in order; positions outside of the table are skipped.
 fn added(table: &Array2<f32>, rows: &Array1<i64>, updates: &Array2<f32>) -> Array2<f32> {
     let mut result = table.clone();
     for (&row, update) in rows.iter().zip(updates.rows()) {
@@ -104,12 +103,12 @@ fn added(table: &Array2<f32>, rows: &Array1<i64>, updates: &Array2<f32>) -> Arra
 fn rows_added_to_a_large_table() {
     let program = "result[e,s] = table[e,s]\nresult[rows[p] - 3,s] += updates[p,s]\n\nresult";
     let program = ijk::et(program).unwrap();
-    // Rows that fall on two regions of the table; more of them than are sorted at a time; few of them.
+    // Rows for two regions of the table; more of them than are sorted at a time; few of them.
     for (places, width, count) in [(9_000, 100, 20_000), (80_000, 9, 300_000), (9_000, 100, 300)] {
         let number = |n: usize| (n * 7919 % 1009) as f32 * 0.37 - 150.0;
         let table = Array2::from_shape_fn((places, width), |(e, s)| number(e * width + s));
         let updates = Array2::from_shape_fn((count, width), |(p, s)| number(p * 31 + s * 17 + 5));
-        // Many fall on the same place, and some beside the table.
+        // Many positions are equal, and some are outside of the table.
         let place = |p: usize| (p * 48_271 % 65_537 * [1, 7, 7][p % 3] % (places + 6)) as i64;
         let rows = Array1::from_shape_fn(count, place);
         let expected = added(&table, &rows.mapv(|row| row - 3), &updates);

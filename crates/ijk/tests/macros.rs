@@ -1,4 +1,4 @@
-//! `i!`, `try_i!` and `into_i!`: every form, on small arrays (computed in line) and larger ones.
+//! `i!`, `try_i!` and `into_i!`: every form, on small arrays (inline loops) and larger ones.
 
 use ijk::ndarray::{Array, Array0, Array1, Array2, Array3, array, s};
 use ijk::num_complex::{Complex32, Complex64};
@@ -50,7 +50,7 @@ fn every_element_type() {
     assert_eq!(modulus, array![5.0]);
 }
 
-/// Types that are one in every application, though Rust does not know.
+/// Type variables that are equal in every application, though not in the Rust signature.
 #[test]
 fn real_parts_of_types() {
     let z = array![Complex32::new(3.0, 4.0)];
@@ -212,7 +212,7 @@ fn places_of_other_shapes_panic() {
     into_i!(ij~ji)(&Array2::<f64>::zeros((2, 3)), &mut Array2::zeros((2, 3)));
 }
 
-/// The loops of the macro and the engine at run time give the same bits.
+/// The inline loops of the macro and the engine have the same bits.
 #[test]
 fn small_domains_agree_with_the_engine() {
     let x = Array::from_iter((0..24).map(|n| (n as f32 * 0.7).sin() * 1e3))

@@ -1,4 +1,4 @@
-//! Dependencies in Einsum Tuple against what happens when an element changes.
+//! Dependencies in Einsum Tuple against the effect of a changed element.
 
 use ijk::et::Bindings;
 use ijk::ndarray::{ArrayD, IxDyn};
@@ -17,7 +17,7 @@ fn element(name: &str, at: &[usize]) -> String {
     format!("{name}[{}]", at.join(","))
 }
 
-/// Which elements of `y` change with an element of `x` is what the sets say: all of them where sets are exact.
+/// The elements of `y` that change with an element of `x` are in the sets; all elements of exact sets change.
 fn compare(source: &str, shape: &[usize], indices: Option<&[i64]>) {
     let program = ijk::et(source).unwrap();
     let count = shape.iter().product::<usize>();
@@ -84,7 +84,7 @@ fn gathers_are_supersets() {
     let relation = operations.relation("x", "y[1]").unwrap();
     assert!(!relation.set().is_exact());
     assert_eq!(relation.to_string(), "y[1] may depend on x at ⊆ {(v) : v in 0..4}");
-    // Positions are elements, too; where one is out of bounds its point is skipped.
+    // Computed positions; points with a position out of bounds are skipped.
     let relation = operations.relation("idx", "y[1]").unwrap();
     assert_eq!(relation.to_string(), "y[1] may depend on idx at ⊆ {(1)}");
 }

@@ -218,7 +218,7 @@ fn a_limit_does_not_show_in_results_of_sweeps() {
     for (threads, blocks) in [(1, 1), (7, 1), (7, 2), (7, 100)] {
         assert_eq!(run(threads, results + blocks * least).unwrap(), one);
     }
-    // A block may have one row only, but that one it has.
+    // Blocks of one row are the smallest.
     assert_eq!(run(7, results + least - 1).unwrap(), one);
     let error = run(7, results).unwrap_err().to_string();
     assert!(error.contains(&format!("memory limit is {results} bytes")), "{error}");
@@ -290,7 +290,7 @@ fn memory_of_dropped_results_is_used_again() {
     let again = apply(&engine);
     assert_eq!(at(&again), address);
     assert_eq!(again, other);
-    // What ndarray took over does not come back, what outlives its engine is freed.
+    // Memory that ndarray owns does not return to the pool; memory that outlives its engine is freed.
     let array: Array1<f32> = again.into_array().unwrap();
     let third = apply(&engine);
     drop(engine);

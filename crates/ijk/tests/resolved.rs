@@ -1,9 +1,9 @@
-//! What was decided where the seed documents left a question open: one test for each decision.
+//! Decisions on questions that the first documents of the language left open: one test each.
 
 use ijk::ndarray::{Array, Array1, Array2, Array3, array, s};
 use ijk::{i, try_i};
 
-/// The rendered errors of a program that does not compile.
+/// The rendered errors of a wrong program.
 fn rejected(source: &str) -> String {
     match ijk::i(source) {
         Ok(_) => panic!("`{source}` compiles"),

@@ -1,5 +1,4 @@
-//! Rows that are read and written at computed places, with arithmetic: what the rules say, whatever the number of
-//! threads.
+//! Rows that are gathered and scattered, with arithmetic, against the rules, for any number of threads.
 
 use ijk::et::{Bindings, Program};
 use ijk::{DType, Engine, Error, Level, Tensor, TensorView};
@@ -9,7 +8,7 @@ use ijk_oracle::et::random::EtCase;
 use ijk_oracle::random::{Input, Layout, Placed, Rng, View};
 use ijk_types::{C64, C128, Scalar};
 
-/// What is done with rows of numbers: maps, sums of rows, of elements, and what combines at computed places.
+/// Operations on rows: maps, sums of rows and of elements, and combinations at computed positions.
 const NUMBERS: &[&str] = &[
     "y[z,d] = x[c[z],d]",
     "y[z,d] = x[c[z],d] * v[z]",
@@ -52,7 +51,7 @@ const NUMBERS: &[&str] = &[
     "y[z,d] = x[c[z],d]\nx2[c[z],d] = y[z,d]\nq[z,d] = x2[e[z],d] + 1\n\ny, x2, q",
 ];
 
-/// What takes an order.
+/// Functions that need an order.
 const ORDERED: &[&str] = &[
     "y[z,d] = MAX(x[c[z],d], 0)",
     "y[z,d] = MIN(x[c[z],d], x[e[z],d] * v[z])",
@@ -66,7 +65,7 @@ const ORDERED: &[&str] = &[
     "y[z] =min ABS(x[c[z],d]) * b[d]",
 ];
 
-/// What has no value for whole numbers everywhere, or rounds.
+/// Functions that round, or are undefined for some integers.
 const REAL: &[&str] = &[
     "y[z,d] = EXP(x[c[z],d]) / v[z]",
     "y[z,d] = TANH(x[c[z],d] + b[d])",
@@ -81,20 +80,20 @@ const LOGIC: &[&str] =
 /// Extents of a case.
 #[derive(Clone, Copy)]
 struct Sizes {
-    /// Rows of the table, rows that are read, elements of each.
+    /// Rows of the table, gathered rows, elements of each.
     table: usize,
     points: usize,
     row: usize,
 }
 
-/// How indices are drawn.
+/// Distribution of indices.
 #[derive(Clone, Copy)]
 enum Indices {
     /// Some out of bounds.
     Wild,
     Inside,
     Sorted,
-    /// All the same.
+    /// All equal.
     One,
 }
 
@@ -132,7 +131,7 @@ fn indices(t: DType, shape: &[usize], table: usize, how: Indices, rng: &mut Rng)
     input(t, shape, drawn.into_iter().map(of).collect())
 }
 
-/// A case of a program: arrays that it names, with elements and indices of some types.
+/// A case of a program: its arrays, with elements and indices of some types.
 fn case(source: &str, t: DType, index: DType, how: Indices, sizes: Sizes, rng: &mut Rng) -> EtCase {
     let Sizes { table, points, row } = sizes;
     let (groups, long) = (points.div_ceil(5), 5);
@@ -207,7 +206,7 @@ fn check(engines: &[(u64, Engine)], case: &EtCase) {
     }
 }
 
-/// Programs that elements of a type have.
+/// Programs for an element type.
 fn programs(t: DType) -> Vec<&'static str> {
     let (ordered, real) = (!t.is_complex(), t.is_float());
     match t {
@@ -270,7 +269,7 @@ fn enough_for_several_threads() {
     }
 }
 
-/// Values and rows that threads list, pick, or combine in copies.
+/// Values and rows that threads sort by position, select, or combine in copies.
 #[test]
 fn what_threads_divide() {
     let (engines, mut rng) = (engines(), Rng::new(7));
@@ -295,7 +294,7 @@ fn what_threads_divide() {
     }
 }
 
-/// So much that rows are sorted by the regions they fall on.
+/// So many rows that they are sorted by region of the table.
 #[test]
 fn regions() {
     let (engines, mut rng) = (engines(), Rng::new(4));
@@ -305,7 +304,7 @@ fn regions() {
     }
 }
 
-/// Rows longer than what is computed at a time, and elements of arrays that lie otherwise.
+/// Rows longer than a tile, and arrays of other layouts.
 #[test]
 fn long_rows_and_other_layouts() {
     let (engines, mut rng) = (engines(), Rng::new(5));
@@ -327,7 +326,7 @@ fn long_rows_and_other_layouts() {
     }
 }
 
-/// Rows of places that are computed once for many rows of values.
+/// Rows of positions that are computed once for many rows of values.
 #[test]
 fn places_that_stand() {
     let (engines, mut rng) = (engines(), Rng::new(6));
@@ -344,7 +343,7 @@ fn places_that_stand() {
     }
 }
 
-/// Places that are computed once, from indices of short rows that are packed for each tile.
+/// Positions that are computed once, from indices of short rows that are packed for each tile.
 #[test]
 fn places_that_stand_beside_packed_indices() {
     let [u, f, i] = [512, 8, 5];
@@ -397,7 +396,7 @@ fn few_rows_are_multiplied_before_they_are_gathered() {
     assert_eq!(of(apart, few, true), ["map", "contract"]);
     assert_ne!(of(plain, many, false), ["contract", "map"]);
     assert_ne!(of(plain, few, true), ["contract", "map"]);
-    // What is reduced depends on the row, and on where it goes.
+    // The reduced value depends on the row and on its destination.
     assert_ne!(of("y[z,o] = EXP(x[c[z],d] - v[z]) * m[d,o]", few, false), ["contract", "map"]);
 }
 

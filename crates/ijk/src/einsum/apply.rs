@@ -1,4 +1,4 @@
-//! Applies einsums on an engine.
+//! Application of einsums on an engine.
 
 use super::planned::Planned;
 use super::{Einsum, codes};
@@ -11,11 +11,11 @@ use ijk_plan::Facts;
 use ijk_syntax::Span;
 use std::sync::Arc;
 
-/// Operands for which an order is found at once.
+/// Operands up to which the search for an order takes no time.
 const FEW: usize = 4;
 
 impl Einsum {
-    /// Applies it to operands, on the [global engine](Engine::global).
+    /// Applies the einsum to operands, on the [global engine](Engine::global).
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
@@ -23,12 +23,12 @@ impl Einsum {
         Engine::global().apply_einsum(self, operands)
     }
 
-    /// Applies it to operands and writes the result to `output`, of any layout.
+    /// Applies the einsum to operands and writes the result to `output`, of any layout.
     ///
-    /// When anything fails the output is as it was.
+    /// If anything fails, the output is unchanged.
     ///
     /// # Errors
-    /// As for [`einsum`](crate::einsum()); [`Error::Output`] where the output is another than the result.
+    /// As for [`einsum`](crate::einsum()); [`Error::Output`] if its type or shape is not that of the result.
     ///
     /// ```
     /// use ijk::{Einsum, TensorViewMut, ndarray::{Array2, array}};
@@ -65,14 +65,14 @@ impl Einsum {
         Product::new(&self.inner.subscripts, &shapes).map_err(|errors| self.error(errors))
     }
 
-    /// The product of these operands, which are of one type.
+    /// The product of operands, which must have one element type.
     pub(super) fn product(&self, inputs: &[TensorView<'_>]) -> Result<Product, Error> {
         let product = self.product_of(inputs.iter().map(TensorView::shape))?;
         self.check_types(inputs)?;
         Ok(product)
     }
 
-    /// All operands are of one type.
+    /// Checks that all operands have one element type.
     fn check_types(&self, inputs: &[TensorView<'_>]) -> Result<(), Error> {
         let Some(first) = inputs.first() else { return Ok(()) };
         let Some(other) = inputs.iter().position(|input| input.dtype() != first.dtype()) else {
@@ -88,7 +88,7 @@ impl Einsum {
 }
 
 impl Engine {
-    /// The einsum of some arrays, as [`einsum`](crate::einsum()) gives it.
+    /// The einsum of some arrays, as [`einsum`](crate::einsum()) computes it.
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
@@ -142,7 +142,7 @@ impl Engine {
         })
     }
 
-    /// The plan for these operands: an earlier one, or a new one.
+    /// The plan for these operands, from the cache or new.
     fn planned(
         &self,
         einsum: &Einsum,
@@ -154,7 +154,7 @@ impl Engine {
         if let Some(planned) = plans.get(&key) {
             return Ok(planned);
         }
-        // The order in which many operands are multiplied is searched for.
+        // The search for an order of many operands may take long.
         let nanoseconds = if einsum.arity() > FEW { f64::INFINITY } else { 0.0 };
         let plan = || Planned::new(self, einsum, inputs, outputs);
         let planned = Arc::new(self.at_length(nanoseconds, plan)?);

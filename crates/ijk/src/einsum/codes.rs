@@ -1,4 +1,4 @@
-//! What is told of an einsum's operands besides their shapes.
+//! Codes of diagnostics about operands of einsums, besides their shapes.
 
 ijk_syntax::codes! {
     TYPES = "einsum-types";

@@ -23,10 +23,10 @@ pub use steps::{EinsumStep, EinsumSteps};
 /// An einsum: `ij,jk->ik`, say. Cheap to clone; clones share their plans.
 ///
 /// Subscripts have NumPy's meaning: letters of any script, in both cases, are indices, and so is every
-/// character from `À` on, as for opt_einsum; the space of ASCII means nothing; `...` stands for axes without names; without `->` the result has the indices that occur once, in
-/// alphabetical order; an axis of extent 1 fits any other. Operands are multiplied two at a time, in
-/// an order that takes few multiplications, each pair by a kernel that needs no transposition
-/// before. Of `bool`, sums are *or* and products *and*.
+/// character from `À` on, as for opt_einsum; spaces are ignored; `...` stands for axes without names;
+/// without `->` the result has the indices that occur once, in alphabetical order; an axis of extent 1
+/// fits any other. Operands are multiplied two at a time, in an order of few multiplications, each pair
+/// by a kernel that needs no transposition before. For `bool`, sums are *or* and products *and*.
 ///
 /// ```
 /// use ijk::{Einsum, ndarray::array};
@@ -43,10 +43,10 @@ pub struct Einsum {
 
 struct Inner {
     subscripts: Subscripts,
-    /// A path that was given, instead of one to be found.
+    /// A given path, instead of a search.
     path: Option<Path>,
     options: Options,
-    /// Bytes of the caller's that count against the memory limit.
+    /// Bytes of the caller that count against the memory limit.
     beside: u64,
     plans: PlanCache<Planned>,
 }
@@ -55,7 +55,7 @@ impl Einsum {
     /// An einsum of subscripts as text.
     ///
     /// # Errors
-    /// [`Error::Program`] with everything that is wrong with the text.
+    /// [`Error::Program`] with all mistakes in the text.
     ///
     /// ```
     /// let error = ijk::Einsum::new("ij,jk->iz").unwrap_err();
@@ -66,8 +66,8 @@ impl Einsum {
         Ok(Self::from_subscripts(parsed))
     }
 
-    /// An einsum of subscripts as lists, one for each operand and one for the output, if that is
-    /// not implicit: NumPy's other form, for more indices than there are letters.
+    /// An einsum of subscripts as lists, one for each operand and one for the output unless that is
+    /// implicit: NumPy's second form, for more indices than there are letters.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -85,9 +85,9 @@ impl Einsum {
         Ok(Self::from_subscripts(parsed))
     }
 
-    /// The same with operands multiplied along a path, in opt_einsum's format: each step takes the
-    /// operands at its positions out of the list and appends their product. What is left in the end is
-    /// multiplied at once. Whether the path fits is checked when there are operands.
+    /// The same with a given path, in opt_einsum's format: each step removes the operands at its
+    /// positions from the list and appends their product. Operands that remain at the end are multiplied
+    /// together. The path is checked when the einsum is applied.
     ///
     /// ```
     /// use ijk::{Einsum, ndarray::array};
@@ -111,13 +111,13 @@ impl Einsum {
         self.with(|inner| inner.path = Some(Path(path)))
     }
 
-    /// The same with another effort spent on finding a path.
+    /// The same with other options of the search for a path.
     #[must_use]
     pub fn with_options(&self, options: Options) -> Self {
         self.with(|inner| (inner.path, inner.options) = (None, options))
     }
 
-    /// The same, computed while so many other bytes of the caller's count against the engine's
+    /// The same with bytes of the caller that count against the engine's
     /// [memory limit](crate::EngineBuilder::memory_limit): copies of operands in one element type, say.
     ///
     /// ```
@@ -134,13 +134,13 @@ impl Einsum {
         self.with(|inner| inner.beside = bytes)
     }
 
-    /// An einsum of subscripts that are parsed.
+    /// An einsum of parsed subscripts.
     pub(crate) fn from_subscripts(subscripts: Subscripts) -> Self {
         let (path, options, plans) = (None, Options::default(), PlanCache::default());
         Self { inner: Arc::new(Inner { subscripts, path, options, beside: 0, plans }) }
     }
 
-    /// The same with something changed, and so with other plans.
+    /// A changed copy, which shares no plans.
     fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
         let Inner { subscripts, path, options, beside, .. } = &*self.inner;
         let mut inner = Inner {
@@ -154,13 +154,13 @@ impl Einsum {
         Self { inner: Arc::new(inner) }
     }
 
-    /// How many operands it takes.
+    /// Number of operands.
     pub fn arity(&self) -> usize {
         self.inner.subscripts.operands.len()
     }
 
-    /// The subscripts as lists, of each operand and of the output: with them
-    /// [`from_lists`](Self::from_lists) makes the same einsum.
+    /// The subscripts as lists, of each operand and of the output: the arguments of
+    /// [`from_lists`](Self::from_lists) for the same einsum.
     ///
     /// ```
     /// use ijk::Label::{Ellipsis, Index};
@@ -182,8 +182,7 @@ impl Einsum {
         (operands.iter().map(labels).collect(), labels(output))
     }
 
-    /// Whether it has one operand, and for this shape of it the result is only another view of it: no
-    /// index is summed over.
+    /// True if the only operand, of this shape, is not summed over, so that the result is a view of it.
     ///
     /// # Errors
     /// As for [`einsum`].
@@ -195,7 +194,7 @@ impl Einsum {
         Ok(operand.indices.iter().all(kept))
     }
 
-    /// An error of this einsum.
+    /// An error with the subscripts of this einsum.
     fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
         Error::program(&self.inner.subscripts.source, diagnostics)
     }
@@ -220,12 +219,12 @@ impl fmt::Display for Einsum {
 
 /// The einsum of some arrays: `einsum("ij,jk->ik", [&a, &b])`. See [`Einsum`].
 ///
-/// What was parsed and planned before is used again.
+/// Parsed subscripts and plans are cached.
 ///
 /// # Errors
 /// [`Error::Program`] where the subscripts are wrong or the arrays do not fit them: number, element
-/// types (one for all), ranks, extents. [`Error::Plan`] where the result or what is
-/// needed on the way would be too large.
+/// types (one for all), ranks, extents. [`Error::Plan`] if the result or an intermediate would be too
+/// large.
 ///
 /// ```
 /// use ijk::{einsum, ndarray::{Array2, array}};

@@ -1,4 +1,4 @@
-//! The order in which an einsum's operands are multiplied, told to people.
+//! The order in which the operands of an einsum are multiplied, for people.
 
 use super::Einsum;
 use super::planned::{network, order};
@@ -7,7 +7,7 @@ use ijk_ir::einsum::{Multiplication, Product};
 use ijk_plan::order::{self, Order, PathCost};
 use std::fmt;
 
-/// In which order the operands of an einsum are multiplied, and what that costs. Displays as text of
+/// The order in which the operands of an einsum are multiplied, with its cost. Displays as text of
 /// several lines.
 #[derive(Clone, Debug)]
 pub struct EinsumPath {
@@ -15,12 +15,12 @@ pub struct EinsumPath {
     /// Multiplications of the sum as it is written.
     naive: f64,
     subscripts: String,
-    /// For each step, what it multiplies.
+    /// The subscripts of each step.
     steps: Vec<String>,
 }
 
 impl Einsum {
-    /// How operands of these shapes are multiplied.
+    /// The order for operands of these shapes.
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
@@ -47,8 +47,8 @@ impl Einsum {
 }
 
 impl Engine {
-    /// How an einsum multiplies operands of these shapes, as [`Einsum::path`] tells it; the search ends
-    /// where the engine's [`interrupt`](crate::EngineBuilder::interrupt) says so.
+    /// The order of an einsum for operands of these shapes, as [`Einsum::path`] finds it; the engine's
+    /// [`interrupt`](crate::EngineBuilder::interrupt) may end the search.
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
@@ -73,12 +73,12 @@ impl EinsumPath {
         self.naive
     }
 
-    /// Elements of the largest array that a step gives.
+    /// Elements of the largest result of a step.
     pub fn largest(&self) -> f64 {
         self.order.cost.largest
     }
 
-    /// What it costs.
+    /// The cost of all steps.
     pub fn cost(&self) -> &PathCost {
         &self.order.cost
     }

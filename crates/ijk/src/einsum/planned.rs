@@ -1,4 +1,4 @@
-//! Plans einsums.
+//! Plans of einsums, whole or in slices.
 
 use super::Einsum;
 use super::slices::{Sliced, with};
@@ -11,11 +11,11 @@ use ijk_plan::order::{self, Measure, Network, Options, Order, OrderError, Path};
 use ijk_plan::{Facts, Layout, PlanError, c_strides, plan_product};
 use ijk_types::DType;
 
-/// An einsum made ready for certain operands.
+/// A compiled plan of an einsum for operands of some types, shapes and strides.
 pub(super) enum Planned {
-    /// Computed at once.
+    /// All at once.
     Whole(Prepared),
-    /// Computed in slices, as memory is short.
+    /// Slice by slice, since intermediates of the whole exceed the memory limit.
     Sliced(Sliced),
 }
 
@@ -28,7 +28,7 @@ impl cache::Planned for Planned {
     }
 }
 
-/// Each attempt to stay within the memory limit allows intermediates so many times smaller.
+/// Ratio of the bounds on intermediates of successive attempts to meet the memory limit.
 const SHRINK: u64 = 2;
 
 impl Planned {
@@ -59,7 +59,7 @@ impl Planned {
         if einsum.inner.path.is_some() {
             return Err(error.into());
         }
-        // An output of the caller's counts, too: slices are added up beside it.
+        // An output of the caller counts, too: slices are summed in memory of their own.
         let given = if outputs.is_some() { results } else { 0 };
         let given = given.saturating_add(beside);
         let mut before = Vec::new();
@@ -82,8 +82,8 @@ impl Planned {
     }
 }
 
-/// What to allow intermediates, in elements: parts of the largest one, so that what is tried does not
-/// depend on the limit, from the least on that is more than the limit.
+/// Bounds on intermediates in elements, descending from the least one above the limit. They are fractions of the
+/// largest intermediate, so that similar limits lead to the same slices.
 fn bounds(largest: f64, limit: u64) -> impl Iterator<Item = u64> {
     let parts = std::iter::successors(Some(largest as u64), |most| Some(most / SHRINK));
     parts.skip(1).skip_while(move |most| most / SHRINK > limit).take_while(|&most| most > 0)
@@ -96,7 +96,7 @@ pub(super) fn network(product: &Product) -> Network {
     Network { operands, output, extents: product.extents.clone() }
 }
 
-/// The order that was given, or one that is found, unless the engine's user wants the search to end.
+/// The given order, or one that is searched for, unless the user interrupts the search.
 pub(super) fn order(
     engine: &Engine,
     einsum: &Einsum,

@@ -1,7 +1,8 @@
-//! Einsums slice by slice: for each value of some indices the rest, added up or put side by side.
+//! Einsums in slices: for each value of some indices the rest of the einsum is computed; slices are summed, or are parts
+//! of the result.
 //!
-//! What is alive at once: the result, the operands of a step of a slice with their product, and, where
-//! slices are added up, a slice.
+//! The result, the operands and the product of a step of one slice, and, if slices are summed, one slice are in memory at
+//! the same time.
 
 use crate::prepared::{Prepared, Rules};
 use crate::{Engine, Error, Tensor, TensorView, TensorViewMut, Views};
@@ -15,30 +16,30 @@ use std::time::{Duration, Instant};
 
 /// An einsum that is computed slice by slice.
 pub(super) struct Sliced {
-    /// How one slice is computed.
+    /// The plan of a slice.
     slice: Prepared,
-    /// The shape of a slice, where several are added up; none where each is a part of the result by
-    /// itself, and is written there.
+    /// The shape of a slice, if slices are summed; none if each is written to its own part of the result.
     added: Option<Vec<usize>>,
     /// The extents of the sliced indices.
     extents: Vec<usize>,
-    /// For each operand, its axes that are sliced, the last first, and by which index.
+    /// For each operand, its sliced axes, last first.
     axes: Vec<SlicedAxes>,
-    /// The same of the result.
+    /// The sliced axes of the result.
     result: SlicedAxes,
     shape: Vec<usize>,
     dtype: DType,
 }
 
+/// Pairs of a sliced axis and the position of its index in `extents`.
 type SlicedAxes = Vec<(usize, usize)>;
 
-/// How often it is asked whether slices are wanted any more.
+/// Interval between polls of the interrupt callback.
 const ASK: Duration = Duration::from_millis(20);
 
-/// Elements that are added between two such questions.
+/// Elements that are added between two polls.
 const BRIEF: usize = 1 << 20;
 
-/// Asks the user of an engine now and then whether to go on.
+/// Polls the interrupt callback of an engine at intervals.
 struct Pace<'a> {
     engine: &'a Engine,
     asked: Instant,
@@ -56,8 +57,8 @@ impl Pace<'_> {
 }
 
 impl Sliced {
-    /// Plans slices of operands with these layouts. All that is alive at once, with so many bytes that the
-    /// caller has, is to be within a limit.
+    /// Plans slices of operands with these layouts, so that all memory in use, including `given` bytes of the
+    /// caller, is within a limit.
     pub(super) fn new(
         engine: &Engine,
         product: &Product,
@@ -81,7 +82,7 @@ impl Sliced {
         let part: Vec<usize> = part.result_shape().iter().map(|&n| n as usize).collect();
         let (whole, own) = (bytes(dtype, &shape), bytes(dtype, &part));
         let added = (0..sliced.len()).any(|n| result.iter().all(|&(_, of)| of != n));
-        // A slice's plan counts its result: that is a part of the whole, or memory of its own.
+        // The plan of a slice counts its result, which may be a part of the whole.
         let beside = given.saturating_add(if added { whole } else { whole.saturating_sub(own) });
         let places = (!added).then(|| vec![without(&ijk_tensor::c_strides(&shape), &result)]);
         let memory_limit = Some(limit.saturating_sub(beside));
@@ -138,7 +139,7 @@ impl Sliced {
     }
 }
 
-/// Adds an array to another one of its shape, some elements at a time.
+/// Adds an array to another one of its shape, in parts between which the callback is polled.
 fn add<T: Element>(
     mut to: ArrayViewMutD<'_, T>,
     from: ArrayViewD<'_, T>,
@@ -161,13 +162,13 @@ fn bytes(dtype: DType, shape: &[usize]) -> u64 {
     shape.iter().fold(dtype.size() as u64, |bytes, &n| bytes.saturating_mul(n as u64))
 }
 
-/// What other axes than the sliced ones have.
+/// The strides of the axes that are not sliced.
 fn without(of: &[isize], sliced: &SlicedAxes) -> Vec<isize> {
     let is_left = |axis: usize| sliced.iter().all(|&(other, _)| other != axis);
     of.iter().enumerate().filter(|(axis, _)| is_left(*axis)).map(|(_, &stride)| stride).collect()
 }
 
-/// An error in planning a part as that of the whole, for which so many bytes more are needed.
+/// An error in planning a part as one of the whole, which needs `beside` more bytes.
 pub(super) fn with(error: Error, beside: u64, limit: u64) -> Error {
     match error {
         Error::Plan(PlanError::MemoryLimit { needed, results, temporaries, .. }) => {
@@ -178,7 +179,7 @@ pub(super) fn with(error: Error, beside: u64, limit: u64) -> Error {
     }
 }
 
-/// The operands at a slice.
+/// The views of the operands that a slice reads.
 fn select<'a>(inputs: &[TensorView<'a>], axes: &[SlicedAxes], at: &[usize]) -> Views<'a> {
     let one = |(input, axes): (&TensorView<'a>, &SlicedAxes)| {
         axes.iter().fold(input.clone(), |view, &(axis, number)| view.at(axis, at[number]))
@@ -191,7 +192,7 @@ fn place<'a>(whole: TensorViewMut<'a>, axes: &SlicedAxes, at: &[usize]) -> Tenso
     axes.iter().fold(whole, |view, &(axis, number)| view.at(axis, at[number]))
 }
 
-/// The next slice, the last index fastest; whether there is one.
+/// Advances to the next slice, last index fastest; false after the last one.
 fn next(at: &mut [usize], extents: &[usize]) -> bool {
     for (at, &extent) in at.iter_mut().zip(extents).rev() {
         *at += 1;

@@ -1,4 +1,4 @@
-//! The products of an einsum two at a time, for callers that compute them with something else than an engine.
+//! The pairwise products of an einsum, for callers that compute them without an engine.
 
 use super::Einsum;
 use super::planned::order;
@@ -6,32 +6,31 @@ use crate::{Engine, Error};
 use ijk_ir::einsum::Product;
 use ijk_plan::order::Path;
 
-/// What is multiplied with what, and which index each axis has.
+/// Pairwise products of an einsum.
 ///
-/// Indices are numbered from 0; an axis that stands for one element beside longer ones, or has one element
-/// everywhere, has none.
+/// Indices are numbered from 0. An axis that is broadcast, or has extent 1 in all operands, has none.
 #[derive(Clone, Debug)]
 pub struct EinsumSteps {
     /// The extent of each index.
     pub extents: Vec<u64>,
     /// The index of each axis of each operand.
     pub operands: Vec<Vec<Option<u32>>>,
-    /// In order; the last one gives the result.
+    /// Products in order; the last one is the result.
     pub steps: Vec<EinsumStep>,
 }
 
 /// A product of one or two factors, summed over the indices that its result lacks.
 #[derive(Clone, Debug)]
 pub struct EinsumStep {
-    /// What it multiplies: operands by their number, and results of steps, which are counted on from there.
+    /// Factors: operands by their number, and results of earlier steps, numbered after the operands.
     pub factors: Vec<usize>,
     /// The index of each axis of its result.
     pub axes: Vec<Option<u32>>,
 }
 
 impl Einsum {
-    /// The products along the path that is given or found, no more than two factors in each: steps of a given
-    /// path that take more are divided.
+    /// The products along the given or found path, with at most two factors each: steps of a given path with more
+    /// are divided.
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
@@ -58,8 +57,8 @@ impl Einsum {
 }
 
 impl Engine {
-    /// The products of an einsum of operands of these shapes, as [`Einsum::steps`] tells them; the search ends
-    /// where the engine's [`interrupt`](crate::EngineBuilder::interrupt) says so.
+    /// The products of an einsum for operands of these shapes, as [`Einsum::steps`] finds them; the engine's
+    /// [`interrupt`](crate::EngineBuilder::interrupt) may end the search.
     ///
     /// # Errors
     /// As for [`Einsum::steps`], and [`RunError::Interrupted`](crate::RunError::Interrupted).
@@ -68,8 +67,8 @@ impl Engine {
     }
 }
 
-/// The path with steps of more than two operands divided: the first two are multiplied, then two of what is
-/// left of the step and their product, and so on.
+/// The path with steps of more than two operands divided: the first two operands are multiplied, then the next two
+/// of the remaining operands and products, and so on.
 fn pairs(path: &Path, mut left: usize) -> Vec<Vec<usize>> {
     let mut steps = Vec::new();
     for step in &path.0 {

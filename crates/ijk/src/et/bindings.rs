@@ -1,11 +1,11 @@
-//! What a program is run on.
+//! Bindings of arrays, ranks and extents to names of a program.
 
 use ijk_tensor::TensorView;
 use ijk_types::DType;
 use ndarray::{ArrayView, IxDyn, ShapeBuilder};
 use num_complex::{Complex32, Complex64};
 
-/// Arrays bound to names of a program, and what else decides a run: ranks and extents that the
+/// Arrays bound to names of a program, and all else that determines a run: ranks and extents that the
 /// arrays leave open, the seed of random numbers.
 ///
 /// Anything that converts to a [`TensorView`] is bound as it is, without a copy: references to
@@ -23,15 +23,14 @@ use num_complex::{Complex32, Complex64};
 #[derive(Clone, Debug)]
 pub struct Bindings<'a>(Held<'a>);
 
-/// What is bound: a reference to bindings stands for them, so that they can be made once and used many
-/// times.
+/// Bindings, or a reference to bindings that are used several times.
 #[derive(Clone, Debug)]
 enum Held<'a> {
     Owned(Bound<'a>),
     Lent(&'a Bound<'a>),
 }
 
-/// What is bound, and what the user decides.
+/// Bound arrays and choices of the user.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bound<'a> {
     pub arrays: Vec<(String, TensorView<'a>)>,
@@ -40,7 +39,7 @@ pub(super) struct Bound<'a> {
     pub memory: Option<u64>,
 }
 
-/// Ranks and extents that the user decides, and the seed.
+/// Ranks and extents that the user fixes, and the seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Choices {
     pub ranks: Vec<(String, u32)>,
@@ -50,7 +49,7 @@ pub(super) struct Choices {
 }
 
 impl<'a> Bindings<'a> {
-    /// Nothing bound.
+    /// No bindings.
     pub fn new() -> Self {
         Self::default()
     }
@@ -65,12 +64,12 @@ impl<'a> Bindings<'a> {
         self
     }
 
-    /// Binds no more than an element type and a shape to a name, for what needs no elements:
+    /// Binds only an element type and a shape to a name, for methods that read no elements:
     /// [`solve`](super::Program::solve), [`explain`](super::Program::explain),
-    /// [`operations`](super::Program::operations). A run would find zeros.
+    /// [`operations`](super::Program::operations). In a run all elements are zero.
     ///
     /// # Panics
-    /// If the shape has more elements than can be counted.
+    /// If the number of elements overflows.
     #[must_use]
     pub fn outline(self, name: impl Into<String>, dtype: DType, shape: &[usize]) -> Self {
         match outline(dtype, shape) {
@@ -79,7 +78,7 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// What is bound.
+    /// The bindings.
     pub(super) fn held(&self) -> &Bound<'a> {
         match &self.0 {
             Held::Owned(own) => own,
@@ -87,7 +86,7 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// What is bound, to be changed.
+    /// The bindings for a change, copied if they are borrowed.
     fn own(&mut self) -> &mut Bound<'a> {
         if let Held::Lent(lent) = self.0 {
             self.0 = Held::Owned(lent.clone());
@@ -98,40 +97,40 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// Decides the rank of an eintup.
+    /// Fixes the rank of an eintup.
     #[must_use]
     pub fn rank(mut self, tuple: impl Into<String>, rank: u32) -> Self {
         self.own().choices.ranks.push((tuple.into(), rank));
         self
     }
 
-    /// Decides the extents of an eintup, and so its rank.
+    /// Fixes the extents of an eintup, and so its rank.
     #[must_use]
     pub fn dims(mut self, tuple: impl Into<String>, dims: impl Into<Vec<u64>>) -> Self {
         self.own().choices.dims.push((tuple.into(), dims.into()));
         self
     }
 
-    /// Seeds random numbers; where no array is bound, ranks and extents are drawn from it, too.
-    /// Without a seed random numbers are those of seed 0, and ranks and extents the first that fit.
+    /// Seeds random numbers, and ranks and extents, too, if no array is bound. Without a seed, random
+    /// numbers are those of seed 0, and ranks and extents the first ones that fit.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.own().choices.seed = Some(seed);
         self
     }
 
-    /// Most points that a statement may have with extents that are drawn at random; 10⁶ by default.
+    /// Upper bound of the points of a statement when extents are drawn at random; 10⁶ by default.
     #[must_use]
     pub fn points(mut self, points: u64) -> Self {
         self.own().choices.points = Some(points);
         self
     }
 
-    /// Most bytes that the arrays which a run makes may take together; what would need more is an
-    /// error that names the greatest of them, before it is allocated. No limit by default.
+    /// Upper bound, in bytes, of all arrays that a run allocates; a run that needs more fails before the
+    /// allocation, with an error that names the largest array. No limit by default.
     ///
-    /// Results do not depend on it, as they may on an engine's
-    /// [limit](crate::EngineBuilder::memory_limit).
+    /// Results do not depend on this limit, but may on that of an
+    /// [engine](crate::EngineBuilder::memory_limit).
     ///
     /// ```
     /// use ijk::et::Bindings;
@@ -148,7 +147,7 @@ impl<'a> Bindings<'a> {
         self
     }
 
-    /// Gives the last version of an array, too, though it is no result of the program.
+    /// Adds the last version of an array to the outputs, though it is no result of the program.
     #[must_use]
     pub fn keep(mut self, array: impl Into<String>) -> Self {
         self.own().kept.push(array.into());
@@ -185,7 +184,7 @@ impl Default for Bindings<'_> {
     }
 }
 
-/// A view of some type and shape all of whose elements are one zero.
+/// A view of a type and shape whose elements are all the same zero.
 pub(super) fn outline(dtype: DType, shape: &[usize]) -> Option<TensorView<'static>> {
     macro_rules! view {
         ($zero:expr) => {{

@@ -7,7 +7,7 @@ use crate::blocks::{self, BigTensor, Problem, Site, TypeError};
 use ijk_tensor::TensorView;
 use thiserror::Error as ThisError;
 
-/// Why a program was not applied to block tensors.
+/// An error in the application of a program to block tensors.
 #[derive(Debug, ThisError)]
 pub enum BlocksError {
     /// The program is wrong, or does not fit.
@@ -19,8 +19,8 @@ pub enum BlocksError {
 }
 
 impl BlocksError {
-    /// The text for people, with the place in the program: `origin` is what that is called (a file's name),
-    /// `color` adds ANSI escapes.
+    /// The error as text, with the place in the program: `origin` is the name of the program (of its file), `color`
+    /// adds ANSI escapes.
     pub fn render(&self, origin: &str, color: bool) -> String {
         match self {
             Self::Program(Error::Program(report) | Error::Memory(report)) => {
@@ -34,12 +34,12 @@ impl BlocksError {
 
 impl Program {
     /// Applies the program to block tensors by name: each statement is a term, and nothing is computed before a
-    /// result is collected or written. `choices` bind nothing, but may decide ranks and extents.
+    /// result is collected or written. `choices` bind no arrays, but may fix ranks and extents.
     ///
-    /// Where positions are computed, as in `x[a + 2*b]`, a block of the result reads what it needs of neighbouring
-    /// blocks; positions that are elements of an array need the whole axis, which is not cut. Where they are
-    /// computed on the left, every block of the result goes through the blocks that may write to it; it is cut as
-    /// what the positions are computed of, or as the array was before.
+    /// For computed positions, as in `x[a + 2*b]`, a block of the result reads parts of neighbouring blocks;
+    /// positions that are elements of an array need the whole axis, which must not be cut. For computed positions on
+    /// the left, every block of the result visits the blocks that may write to it; the result has the blocks of the
+    /// indices in the positions, or those of the array before.
     ///
     /// # Errors
     /// As for [`run`](Self::run), before anything is computed; and if it cannot run in blocks: positions from
@@ -104,7 +104,7 @@ fn refused(array: &str, why: &str) -> Box<TypeError> {
     TypeError::new(array, Vec::new(), Problem::NotInBlocks(why.into()))
 }
 
-/// A view of the type and shape of a tensor: for what is solved from shapes.
+/// A view with the type and shape of a tensor, from which ranks and extents are solved.
 fn outline(name: &str, tensor: &BigTensor) -> Result<TensorView<'static>, BlocksError> {
     let refused = |why| BlocksError::from(blocks::Error::from(refused(name, why)));
     let element = tensor.element_type().number();

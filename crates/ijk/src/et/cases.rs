@@ -1,4 +1,4 @@
-//! Every combination of ranks that the constraints allow.
+//! All combinations of ranks that the constraints allow.
 
 use super::solve::{POINTS, Shapes};
 use super::{Bindings, Outputs, Program};
@@ -15,9 +15,9 @@ pub struct Cases<'a> {
     points: u64,
     free: bool,
     combinations: Option<RankCombinations<'a>>,
-    /// The current ranks, and how often they have been drawn for.
+    /// The current ranks, and the number of extents drawn for them.
     current: Option<(Ranks, u32)>,
-    /// Cases so far.
+    /// Number of cases so far.
     count: u64,
 }
 
@@ -43,15 +43,15 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// Most points that a statement may have; 10⁶ by default.
+    /// Upper bound of the points of a statement; 10⁶ by default.
     #[must_use]
     pub fn points(mut self, points: u64) -> Self {
         self.points = points;
         self
     }
 
-    /// Lets eintups that nothing constrains have any rank instead of 1. To be set before the first
-    /// case is asked for.
+    /// Gives unconstrained eintups any rank instead of rank 1. To be set before the first case is
+    /// drawn.
     #[must_use]
     pub fn free_ranks(mut self, free: bool) -> Self {
         self.free = free;
@@ -107,8 +107,8 @@ impl Case {
         self.seed
     }
 
-    /// Runs the program with these ranks and extents on the [global engine](Engine::global). Arrays
-    /// may be bound whose shapes fit; `rank`, `dims` and `seed` of bindings do not count.
+    /// Runs the program with these ranks and extents on the [global engine](Engine::global). Bound
+    /// arrays must have fitting shapes; `rank`, `dims` and `seed` of bindings are ignored.
     ///
     /// # Errors
     /// As for [`Program::run`].

@@ -1,4 +1,4 @@
-//! Where in a program a computation may have failed.
+//! Places in a program where a computation may have failed.
 
 use crate::Error;
 use ijk_cpu::RunError;
@@ -7,7 +7,7 @@ use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{Value, ValueOp};
 use ijk_syntax::{Diagnostic, Function, Span};
 
-/// The error of a stage that was run, quoting every operation that may have caused it.
+/// The error of a stage, quoting every operation that may have caused it.
 #[cold]
 pub(super) fn located(checked: &Checked, stage: &Stage, error: Error) -> Error {
     let Error::Run(fault) = &error else { return error };
@@ -24,7 +24,7 @@ pub(super) fn located(checked: &Checked, stage: &Stage, error: Error) -> Error {
     Error::program(&checked.source, vec![diagnostic])
 }
 
-/// Collects the places of what may fail so.
+/// Collects the places of operations that may cause a fault.
 fn find(value: &Value, fault: &RunError, spans: &mut Vec<Span>) {
     if may_fail(value, fault) {
         spans.push(value.span());

@@ -1,4 +1,4 @@
-//! Whether the arrays of a stage fit in the memory that a run may take.
+//! The memory limit of a run: bytes of a stage, and errors that name its largest array.
 
 use crate::Error;
 use crate::error::Report;
@@ -7,10 +7,10 @@ use ijk_ir::et::Stage;
 use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::Tensor;
 
-/// That a stage's results and temporaries fit beside the bytes that are held already.
+/// Checks that a stage's results and temporaries fit in addition to `held` bytes.
 ///
 /// # Errors
-/// If not, one that quotes the greatest array.
+/// If not, one that quotes the largest array.
 pub(super) fn fits(
     stage: &Stage,
     temporaries: u64,
@@ -26,29 +26,29 @@ pub(super) fn fits(
     Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![message]))))
 }
 
-/// The bytes of a stage's results and temporaries, and of what is held already.
+/// Bytes of a stage's results and temporaries, and `held` bytes.
 pub(super) fn needed(stage: &Stage, temporaries: u64, held: u64) -> u64 {
     let results = stage.program.outputs.iter().map(|&id| bytes(stage, id));
     results.fold(temporaries.saturating_add(held), u64::saturating_add)
 }
 
-/// Most bytes that the arrays of a run may take.
+/// Upper bound, in bytes, of the arrays of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Most {
     bytes: u64,
-    /// Whether that is the engine's limit, not what is available.
+    /// True for the limit of the engine, false for the memory available to the run.
     limit: bool,
 }
 
 impl Most {
-    /// The smaller of what there is and what the engine may take.
+    /// The smaller of the memory available to the run and the limit of the engine.
     pub fn of(available: Option<u64>, limit: Option<u64>) -> Option<Self> {
         let available = available.map(|bytes| Self { bytes, limit: false });
         let limit = limit.map(|bytes| Self { bytes, limit: true });
         limit.into_iter().chain(available).min_by_key(|most| most.bytes)
     }
 
-    /// Whether a run that needs so many bytes may go ahead.
+    /// True if a run that needs some bytes may start.
     pub fn suffices(self, needed: u64) -> bool {
         needed <= self.bytes
     }
@@ -72,8 +72,8 @@ fn too_much(stage: &Stage, temporaries: u64, needed: u64, most: Most) -> Diagnos
         .with_hint("make its extents smaller")
 }
 
-/// The greatest array that the stage allocates: a result, or a temporary where there is room for
-/// it among the temporaries.
+/// The largest array that the stage allocates: a result, or an intermediate array that is not larger than all
+/// temporaries together, and so may be one of them.
 fn greatest(stage: &Stage, temporaries: u64) -> Option<ArrayId> {
     let program = &stage.program;
     let own = program.statements.iter().map(|statement| statement.out);
@@ -81,13 +81,13 @@ fn greatest(stage: &Stage, temporaries: u64) -> Option<ArrayId> {
         .max_by_key(|&id| bytes(stage, id))
 }
 
-/// The size of an array; the greatest number where it overflows.
+/// Bytes of an array, saturating.
 fn bytes(stage: &Stage, id: ArrayId) -> u64 {
     let size = stage.instance.dtypes[id.0 as usize].size() as u64;
     stage.instance.shapes[id.0 as usize].iter().fold(size, |n, &extent| n.saturating_mul(extent))
 }
 
-/// The size of an array that there is.
+/// Bytes of a tensor.
 pub(super) fn taken(tensor: &Tensor) -> u64 {
     let size = tensor.dtype().size() as u64;
     tensor.shape().iter().fold(size, |n, &extent| n.saturating_mul(extent as u64))

@@ -1,13 +1,14 @@
 //! Einsum Tuple: programs of statements over named tuples of indices, for any rank.
 //!
 //! [`et()`](crate::et()) takes a program at run time, [`et!`](macro@crate::et) at compile time. Both
-//! give a [`Program`]: [run](Program::run) on [`Bindings`] of arrays to names it gives [`Outputs`] by
-//! name; [`cases`](Program::cases) goes through every combination of ranks that its constraints allow.
+//! give a [`Program`]: [run](Program::run) on [`Bindings`] of arrays to names, it returns [`Outputs`] by
+//! name; [`cases`](Program::cases) enumerates all combinations of ranks that its constraints allow.
 
 mod bindings;
 #[cfg(feature = "blocks")]
 mod blocks;
 mod cases;
+mod explain;
 mod faults;
 mod memory;
 mod outputs;
@@ -18,7 +19,6 @@ mod run;
 mod segments;
 mod signature;
 mod solve;
-mod told;
 
 pub use bindings::Bindings;
 #[cfg(feature = "blocks")]

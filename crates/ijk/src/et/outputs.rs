@@ -1,4 +1,4 @@
-//! What a program gives.
+//! Results of a run by name.
 
 use ijk_tensor::Tensor;
 use smallvec::SmallVec;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct Outputs {
-    /// Shared with all runs of the same kind.
+    /// Shared by all runs of the same kind.
     pub(super) names: Arc<[String]>,
-    /// Those that were not taken out.
+    /// The arrays that were not taken out.
     pub(super) arrays: SmallVec<[Option<Tensor>; 1]>,
 }
 
@@ -54,12 +54,12 @@ impl Outputs {
         pairs.filter_map(|(name, array)| Some((&name[..], array.as_ref()?)))
     }
 
-    /// How many arrays there are.
+    /// Number of arrays.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

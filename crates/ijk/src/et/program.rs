@@ -1,4 +1,4 @@
-//! Programs, checked.
+//! Programs in Einsum Tuple as values: checked, solved, run.
 
 use super::memory::Most;
 use super::ready::{Call, Ready};
@@ -20,7 +20,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A program in Einsum Tuple: statements over named tuples of indices of any rank. Cheap to clone;
-/// clones share their plans. [`et()`](crate::et()) makes one of text.
+/// clones share their plans. [`et()`](crate::et()) parses one.
 ///
 /// ```
 /// use ijk::ndarray::{Array2, array};
@@ -39,7 +39,7 @@ pub struct Program {
 
 pub(super) struct Inner {
     pub checked: Checked,
-    /// Arrays whose elements stand in indices.
+    /// Arrays whose elements are used in indices.
     pub in_indices: Vec<usize>,
     warnings: Vec<Diagnostic>,
     pub calls: Recent<Call, Ready>,
@@ -47,14 +47,14 @@ pub(super) struct Inner {
     pub solutions: Recent<Question, Solution>,
 }
 
-/// What is bound to each array of a program.
+/// For each array of a program the view that is bound to it.
 pub(super) type Arrays<'b, 'a> = SmallVec<[Option<&'b TensorView<'a>>; 8]>;
 
 impl Program {
-    /// A program of text: see [`et()`](crate::et()).
+    /// Parses and checks a program: see [`et()`](crate::et()).
     ///
     /// # Errors
-    /// [`Error::Program`] with everything that is wrong.
+    /// [`Error::Program`] with all mistakes.
     pub fn parse(source: &str) -> Result<Self, Error> {
         let (program, mut diagnostics) = ijk_syntax::et::parse(source);
         if has_errors(&diagnostics) {
@@ -87,7 +87,7 @@ impl Program {
         &self.inner.checked.source
     }
 
-    /// What is suspicious in the program, though it means something.
+    /// Warnings: parts of the program that are valid but probably not meant.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.inner.warnings
     }
@@ -98,8 +98,8 @@ impl Program {
         &self.inner.checked
     }
 
-    /// The ranks and extents of every eintup that bound arrays and constraints determine. With no
-    /// array bound they are drawn from the seed.
+    /// The ranks and extents of every eintup, from bound arrays and constraints. If no array is bound,
+    /// they are drawn from the seed.
     ///
     /// # Errors
     /// [`Error::Binding`] for names that nothing can be bound to. [`Error::Program`] where an input
@@ -121,10 +121,10 @@ impl Program {
         Shapes::solve(self, &bound, &bindings.held().choices)
     }
 
-    /// Runs the program on the [global engine](Engine::global): with arrays bound, and ranks and
-    /// extents [solved](Self::solve) from them.
+    /// Runs the program on the [global engine](Engine::global): on bound arrays, with ranks and extents
+    /// [solved](Self::solve) from them.
     ///
-    /// Arrays are bound by name: `[("x", &x), ("y", &y)]` where their types are one, else
+    /// Arrays are bound by name: `[("x", &x), ("y", &y)]` if they have one Rust type, otherwise by
     /// [`Bindings`]; `()` binds nothing.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Program {
         Ok(outputs)
     }
 
-    /// Runs the program with ranks and extents that are known.
+    /// Runs the program with given ranks and extents.
     pub(super) fn run_solved(
         &self,
         engine: &Engine,
@@ -199,7 +199,7 @@ impl Program {
         run::run(engine, &self.inner, &bound, case, most).map(|(outputs, _)| outputs)
     }
 
-    /// What the program is lowered for.
+    /// The key of a lowered program.
     pub(super) fn case(
         &self,
         bindings: &Bindings<'_>,
@@ -210,11 +210,11 @@ impl Program {
         let kept = bindings.held().kept.iter().map(|name| self.array(name));
         let kept = kept.collect::<Result<Vec<_>, _>>()?;
         let (solution, bound) = (shapes.into_solution(), described(bound));
-        Ok(Case { solution, bound, seed, kept, told: Vec::new() })
+        Ok(Case { solution, bound, seed, kept, ranges: Vec::new() })
     }
 
-    /// Every combination of ranks that the constraints allow, each with `reps` choices of extents
-    /// drawn from the seed, one after another. Nothing is computed before it is asked for.
+    /// All combinations of ranks that the constraints allow, each with `reps` choices of extents drawn
+    /// from the seed. Lazy.
     ///
     /// ```
     /// let program = ijk::et("y[i] = x[i]\n\nRANK(i) IN [0,2]\nDIMS(i) IN [1,3]")?;
@@ -237,7 +237,7 @@ impl Program {
         Error::Binding { name: name.into(), reason, bindable }
     }
 
-    /// What is bound to each array.
+    /// For each array the view that is bound to it.
     pub(super) fn bound<'b, 'a>(
         &self,
         bindings: &'b Bindings<'a>,
@@ -264,7 +264,7 @@ impl Program {
     }
 }
 
-/// Element types and shapes.
+/// Element types and shapes of bound views.
 fn described(bound: &[Option<&TensorView<'_>>]) -> Vec<Option<(DType, Vec<u64>)>> {
     let describe = |view: &TensorView<'_>| (view.dtype(), crate::prepared::extents(view.shape()));
     bound.iter().map(|view| view.map(describe)).collect()

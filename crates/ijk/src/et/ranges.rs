@@ -1,11 +1,10 @@
-//! Least and greatest elements of index arrays.
+//! Least and greatest elements of index arrays, from which extents follow.
 
 use ijk_tensor::{TensorError, TensorView};
 use ijk_types::{DType, Element};
 use ndarray::{ArrayViewD, Axis};
 
-/// Least and greatest elements, nothing where there are none: for each position of an axis, or of
-/// all elements.
+/// Least and greatest elements for each position of an axis, or of the whole array; `None` if there are no elements.
 pub(super) fn ranges(
     array: &TensorView<'_>,
     axis: Option<u32>,

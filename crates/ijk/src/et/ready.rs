@@ -1,4 +1,4 @@
-//! Runs that were prepared before: all that is left is to compute.
+//! Cached runs: solved, lowered, planned and compiled.
 
 use super::bindings::{Bound, Choices};
 use super::memory::{self, Most};
@@ -14,7 +14,7 @@ use ijk_tensor::{Tensor, TensorView};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What decides everything of a run but its elements.
+/// Key of a run: everything that determines it but the elements of arrays.
 #[derive(PartialEq)]
 pub(super) struct Call {
     key: Key,
@@ -27,25 +27,26 @@ impl Call {
         Self { key, choices: bindings.choices.clone(), kept: bindings.kept.clone() }
     }
 
-    /// Whether a run with these bindings, whose key is given, is of the same kind.
+    /// True if a run with these bindings, and `key` for their layouts, is of this kind.
     pub fn is(&self, key: &Key, bindings: &Bound<'_>) -> bool {
         self.key == *key && self.choices == bindings.choices && self.kept == bindings.kept
     }
 }
 
-/// A run of one stage that needs to know no element beforehand.
+/// A run of one stage, in which no extent depends on elements.
 pub(super) struct Ready {
     segment: Arc<Segment>,
     prepared: Arc<Prepared>,
     /// Bytes of results and temporaries.
     needed: u64,
     names: Arc<[String]>,
-    /// For each of the names, which of the stage's results it is.
+    /// For each name the position of its array among the results of the stage.
     results: SmallVec<[usize; 1]>,
 }
 
 impl Ready {
-    /// What can be kept of a run that was made, if it is of that kind: `given` are its results.
+    /// A finished run for the cache, if it has one stage and no extent that depends on elements; `given` are its
+    /// results.
     pub fn new(
         checked: &Checked,
         segment: &Arc<Segment>,
@@ -64,7 +65,7 @@ impl Ready {
         Some(Self { segment, prepared, needed, names, results })
     }
 
-    /// Runs it, unless so much memory is not to be taken.
+    /// Runs the stage; `None` if it needs more memory than allowed.
     pub fn run(
         &self,
         engine: &Engine,
@@ -83,7 +84,7 @@ impl Ready {
         Some(results.map(|results| self.outputs(results)).map_err(located))
     }
 
-    /// The results that have names.
+    /// The named results.
     fn outputs(&self, results: Results) -> Outputs {
         let mut results: SmallVec<[Option<Tensor>; 1]> = results.into_iter().map(Some).collect();
         let arrays = match &self.results[..] {

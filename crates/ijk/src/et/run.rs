@@ -1,4 +1,4 @@
-//! Running a lowered program.
+//! Runs of lowered programs.
 
 use super::memory::Most;
 use super::program::Inner;
@@ -28,7 +28,7 @@ impl Version<'_, '_> {
         }
     }
 
-    /// Bytes that the run holds for it.
+    /// Bytes that the run allocated for it.
     fn held(&self) -> u64 {
         match self {
             Self::Bound(_) => 0,
@@ -44,8 +44,7 @@ impl Version<'_, '_> {
     }
 }
 
-/// Runs a program on what is bound to its arrays. Gives what a run of the same kind can begin with, too,
-/// if there is something.
+/// Runs a program on bound arrays. Returns also the run for the cache, if it can be cached.
 pub(super) fn run(
     engine: &Engine,
     program: &Inner,
@@ -63,7 +62,7 @@ pub(super) fn run(
         let Some(wanted) = segment.then else { break (segment, last) };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
         let view = array.view();
-        case.told.push(engine.at_length(view.len() as f64, || ranges(&view, wanted.axis))?);
+        case.ranges.push(engine.at_length(view.len() as f64, || ranges(&view, wanted.axis))?);
     };
     let (mut given, mut arrays) = (Vec::new(), SmallVec::new());
     for &at in checked.outputs.iter().chain(&case.kept) {
@@ -73,7 +72,7 @@ pub(super) fn run(
             arrays.push(Some(engine.at_length(nanoseconds, || version.into_tensor())?));
         }
     }
-    let once = case.told.is_empty();
+    let once = case.ranges.is_empty();
     let last = last.filter(|_| once);
     let ready = last.and_then(|prepared| Ready::new(checked, &segment, &prepared, &given));
     let names = given.iter().map(|&at| checked.arrays[at].name.clone()).collect();
@@ -81,7 +80,7 @@ pub(super) fn run(
 }
 
 impl Segment {
-    /// Runs the stages one after another; gives the plan of the last.
+    /// Runs the stages one after another and returns the plan of the last one.
     fn run(
         &self,
         engine: &Engine,

@@ -1,4 +1,4 @@
-//! What a program takes and gives.
+//! Signatures: arrays that can be bound, and results.
 
 use ijk_ir::et::{Checked, Origin};
 use ijk_syntax::et::ast::Access;
@@ -21,18 +21,18 @@ pub struct Signature {
     pub outputs: Vec<usize>,
 }
 
-/// What is known of an array without data.
+/// An array as known without data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArraySignature {
     /// The name.
     pub name: String,
-    /// The index expressions of its first use, one for each place.
+    /// The index expressions of its first use.
     pub places: Vec<String>,
-    /// Where its elements come from.
+    /// Origin of its elements.
     pub source: Source,
 }
 
-/// Where the elements of an array come from.
+/// Origin of the elements of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// It must be bound.

@@ -10,7 +10,7 @@ use ijk_tensor::TensorView;
 use std::fmt;
 use std::sync::Arc;
 
-/// Most points of a statement with extents that are drawn at random.
+/// Default upper bound of the points of a statement when extents are drawn at random.
 pub(super) const POINTS: u64 = 1_000_000;
 
 /// The ranks and extents that the eintups of a program have in one run.
@@ -48,12 +48,12 @@ impl Shapes {
         Ok(Self::new(program.clone(), solution))
     }
 
-    /// The extents of an eintup; none for another name.
+    /// The extents of an eintup; `None` for any other name.
     pub fn dims(&self, tuple: &str) -> Option<&[u64]> {
         self.program.checked().tuple(tuple).map(|tuple| self.solution.of(tuple))
     }
 
-    /// The rank of an eintup; none for another name.
+    /// The rank of an eintup; `None` for any other name.
     pub fn rank(&self, tuple: &str) -> Option<usize> {
         self.dims(tuple).map(<[u64]>::len)
     }
@@ -75,10 +75,10 @@ impl Shapes {
     }
 }
 
-/// What ranks and extents are solved from.
+/// Everything that ranks and extents are solved from.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct Question {
-    /// The shapes of arrays that are bound.
+    /// The shapes of bound arrays.
     shapes: Vec<(usize, Vec<u64>)>,
     choices: Choices,
 }

@@ -1,13 +1,13 @@
-//! Which functions a program may name.
+//! Functions that a program may name.
 //!
-//! A program comes from a file, and whoever verifies it should not have to trust it. So only functions of some modules
-//! of the frameworks are called, named by their public names, and none whose name says that it reaches files, other
-//! code or the terminal. What names do not tell, the child process checks on the objects: see `child.py`.
+//! A program is a file that need not be trusted. So only functions of some modules of the frameworks are called, by their
+//! public names, and none whose name tells that it accesses files, other code or the terminal. The child process checks
+//! the objects themselves: see `child.py`.
 
 use ijk_syntax::et::ast::{Call, Name};
 use ijk_syntax::{Diagnostic, Span};
 
-/// The modules of which functions may be called, by their full names.
+/// Modules whose functions may be called, by their full names.
 pub const MODULES: [&str; 51] = [
     "numpy",
     "numpy.linalg",
@@ -65,16 +65,16 @@ pub const MODULES: [&str; 51] = [
 /// Short names of modules.
 const SHORT: [(&str, &str); 3] = [("np", "numpy"), ("tf", "tensorflow"), ("jnp", "jax.numpy")];
 
-/// What may be called of the functions that are always there.
+/// Built-in functions that may be called.
 const BUILTINS: [&str; 17] = [
     "abs", "bool", "complex", "divmod", "float", "int", "len", "list", "max", "min", "pow",
     "range", "reversed", "round", "slice", "sum", "tuple",
 ];
 
-/// Methods of the functions that work element by element, such as `np.add.reduce`.
+/// Methods of elementwise functions that may be called: `np.add.reduce`.
 const METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
 
-/// Words of which a name consists that reaches files, libraries, other programs or the terminal.
+/// Words in the names of functions that access files, libraries, other programs or the terminal.
 const REACHING: [&str; 36] = [
     "callback",
     "compile",
@@ -114,29 +114,28 @@ const REACHING: [&str; 36] = [
     "write",
 ];
 
-/// A function that is not called.
+/// A function that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Where the program names it.
+    /// Place of its name in the program.
     pub span: Span,
     /// Its name.
     pub path: String,
-    /// Why it is not called.
+    /// Reason.
     pub why: String,
-    /// What can be done.
+    /// Remedy.
     pub hint: String,
 }
 
 impl Refused {
-    /// For messages.
+    /// The refusal as a diagnostic.
     pub fn diagnostic(&self) -> Diagnostic {
         let message = format!("`{}` is not called: {}", self.path, self.why);
         Diagnostic::error(self.span, message).with_hint(self.hint.clone())
     }
 }
 
-/// That every function of a call, and of those among its arguments, may be called; `own` are modules that the user
-/// trusts.
+/// Checks that every function of a call and of nested calls is allowed; `own` are trusted modules of the user.
 pub(super) fn check(call: &Call, own: &[String]) -> Result<(), Refused> {
     let mut wrong = None;
     super::call::each(call, &mut |call| {
@@ -149,7 +148,7 @@ pub(super) fn check(call: &Call, own: &[String]) -> Result<(), Refused> {
     wrong.map_or(Ok(()), Err)
 }
 
-/// Whether a path may be called; if not, why, and what can be done.
+/// Checks that a path may be called; if not, gives the reason and a remedy.
 fn permit(path: &[Name], own: &[String]) -> Result<(), (String, String)> {
     let names: Vec<&str> = path.iter().map(|name| &*name.text).collect();
     if own.iter().any(|module| module == names[0]) {
@@ -184,14 +183,14 @@ fn is_elementwise(module: &str) -> bool {
     matches!(module, "numpy" | "jax.numpy" | "scipy.special")
 }
 
-/// The parts of a path with its short name spelled out.
+/// The parts of a path, with the short name of a module expanded.
 fn full<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let long = SHORT.iter().find(|(short, _)| *short == names[0]);
     let first = long.map_or(names[0], |(_, long)| long);
     first.split('.').chain(names[1..].iter().copied()).collect()
 }
 
-/// The module that a path begins with, the longest of those listed, and what follows.
+/// The longest listed module that a path begins with, and the rest of the path.
 fn split<'a, 'b>(full: &'b [&'a str]) -> Option<(&'static str, &'b [&'a str])> {
     let module = |n: usize| {
         let name = full[..n].join(".");

@@ -5,7 +5,7 @@ use ijk_syntax::et::ast::{Call, CallArg, Index, IndexOp, Name};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::{TensorView, file};
 
-/// A request that asks for `outputs` results of a call.
+/// A request for the results of a call.
 pub(super) fn request(
     call: &Call,
     outputs: usize,
@@ -30,14 +30,14 @@ pub(super) trait Extents {
     fn rank(&self, of: &[Index]) -> i64;
 }
 
-/// Why a call can not be asked for.
+/// An error in the arguments of a call.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// An argument that has no value, and why.
+    /// An argument without a value, and the reason.
     Argument(Span, String),
-    /// An index expression that has no extents.
+    /// An index expression without extents.
     Diagnostic(Box<Diagnostic>),
-    /// An array that can not be handed over.
+    /// An array that cannot be sent.
     Array(file::Problem),
 }
 
@@ -47,14 +47,14 @@ impl From<file::Problem> for CallError {
     }
 }
 
-/// The dotted paths of a call and of those among its arguments.
+/// The dotted paths of a call and of nested calls.
 pub(super) fn paths(call: &Call) -> Vec<String> {
     let mut found = Vec::new();
     each(call, &mut |call| found.push(path(call)));
     found
 }
 
-/// Shows a call, and those among its arguments.
+/// Visits a call and nested calls.
 pub(super) fn each<'a>(call: &'a Call, show: &mut impl FnMut(&'a Call)) {
     show(call);
     visit(call, &mut |arg| {
@@ -80,7 +80,7 @@ pub(super) fn path(call: &Call) -> String {
     parts.join(".")
 }
 
-/// Shows every argument, and those within arguments.
+/// Visits every argument and nested arguments.
 fn visit<'a>(call: &'a Call, show: &mut impl FnMut(&'a CallArg)) {
     let mut rest: Vec<_> = call.args.iter().rev().map(|(_, arg)| arg).collect();
     while let Some(arg) = rest.pop() {
@@ -146,7 +146,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// The value of an argument that is computed here.
+    /// The value of an argument that Python need not compute.
     fn number(&self, arg: &CallArg) -> Result<Number, CallError> {
         match arg {
             CallArg::Integer(n, _) => Ok(Number::One(*n)),

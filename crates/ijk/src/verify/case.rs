@@ -1,4 +1,4 @@
-//! One case: the program's results, the other ones, and how far they are apart.
+//! One case: results of the program, results of the reference, and their difference.
 
 use super::call::{self, CallError};
 use super::child::{Child, Reply};
@@ -10,29 +10,29 @@ use ijk_syntax::et::ast::{Index, Statement};
 use ijk_syntax::{Diagnostic, et::ast::Call};
 use ijk_tensor::{Tensor, TensorView};
 
-/// A row of the table that a verification gives.
+/// A row of the table of a verification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The extents of every eintup, in the order of the program.
     pub dims: Vec<(String, Vec<u64>)>,
-    /// How it went.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// How a case went.
+/// Outcome of a case.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// All results agree.
     Passed {
-        /// The greatest error in units of what is allowed: 0 to 1.
+        /// The greatest error relative to its bound: 0 to 1.
         error: f64,
     },
     /// A result differs.
     Differs {
-        /// Which.
+        /// Name of the result.
         output: String,
-        /// How.
+        /// The difference.
         difference: Difference,
     },
     /// The call raised an exception: its last line.
@@ -42,7 +42,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether all results agree.
+    /// True if all results agree.
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed { .. })
     }
@@ -75,7 +75,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The program beside a call.
+    /// Compares the program with a call.
     fn against(&self, call: &Call, child: &mut Child) -> Result<Outcome, VerifyError> {
         let taken = call::arrays(call);
         let ours = match self.run(&taken) {
@@ -93,7 +93,7 @@ impl Subject<'_> {
         Ok(self.compare(&ours, &theirs).unwrap_or_else(Outcome::Refused))
     }
 
-    /// The program beside the oracle.
+    /// Compares the program with the oracle.
     fn against_oracle(&self) -> Outcome {
         let result = self
             .run(&[])
@@ -101,13 +101,13 @@ impl Subject<'_> {
         result.unwrap_or_else(Outcome::Refused)
     }
 
-    /// Runs the program, and keeps some arrays besides its results.
+    /// Runs the program and keeps some arrays besides its results.
     fn run(&self, keep: &[&str]) -> Result<Outputs, Error> {
         let bindings = keep.iter().fold(self.bindings(), |bindings, name| bindings.keep(*name));
         self.case.run_on(self.engine, bindings)
     }
 
-    /// What every run of the case is held to.
+    /// Bindings of every run of the case: the memory limit.
     fn bindings(&self) -> Bindings<'static> {
         self.memory.map_or(Bindings::new(), |bytes| Bindings::new().memory(bytes))
     }
@@ -160,14 +160,14 @@ impl Subject<'_> {
         Ok(Outcome::Passed { error: greatest })
     }
 
-    /// For every output the errors, in epsilons, that rounding explains.
+    /// For every output the bounds of its rounding errors, in units of the machine epsilon.
     fn bounds(&self, outputs: &[&str]) -> Result<Vec<Option<Tensor>>, Error> {
         let shapes = self.case.shapes();
         let extents =
             |name: &str| Some(shapes.dims(name)?.iter().map(|&n| n as f64).product::<f64>());
-        let meeting = |statement: &Statement| rounding::meeting(statement, &extents);
+        let terms = |statement: &Statement| rounding::terms(statement, &extents);
         let program = &self.program.checked().program;
-        let (bounded, names) = rounding::bounded(program, outputs, &meeting);
+        let (bounded, names) = rounding::bounded(program, outputs, &terms);
         if names.iter().all(Option::is_none) {
             return Ok(names.iter().map(|_| None).collect());
         }

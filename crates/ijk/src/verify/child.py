@@ -1,19 +1,19 @@
-"""The Python side of `ijk verify`: calls a framework on arrays that arrive as binary.
+"""The Python side of `ijk verify`: calls a framework on arrays that it receives in binary form.
 
 Every message, either way, is a frame: its length as a little-endian u64, then its bytes. The
-first byte says what it is. Requests are I (import modules) and C (call); replies are R (results),
-F (the call failed), M (a package is missing) and O (done). Numbers are little-endian i64 unless
-said otherwise; texts are UTF-8, and arrays the bytes of a .npy file, after their lengths.
+first byte is its kind. Requests are I (import modules) and C (call); replies are R (results),
+F (the call failed), M (a package is missing) and O (done). Numbers are little-endian i64 if
+nothing else is said; texts are UTF-8, and arrays the bytes of a .npy file, after their lengths.
 
-The program need not be trusted. Which paths it may name is checked before they come here (`allowed.rs`);
-here it is checked that they lead to functions of the frameworks and that calls give data, and what
-reaches the system is refused while functions run.
+The program need not be trusted. `allowed.rs` checks the paths of its calls. This process checks that they
+lead to functions of the frameworks and that calls return data, and refuses access to the system while
+functions run.
 """
 
 import sys
 
 if sys.path and not sys.path[0]:
-    # Nothing is imported from wherever the command happens to be run.
+    # The current directory is no place to import from.
     del sys.path[0]
 
 import ast
@@ -30,18 +30,18 @@ TYPES = ["bool", "int32", "int64", "float32", "float64", "complex64", "complex12
 SHORT = {"tf": "tensorflow", "np": "numpy", "jnp": "jax.numpy"}
 # Packages that objects may come from.
 PACKAGES = {"numpy", "scipy", "tensorflow", "keras", "torch", "jax", "jaxlib", "math", "cmath", "builtins", "reference"}
-# Modules of the user that are trusted.
+# Trusted modules of the user.
 TRUSTED = set()
 
 
 class Wall:
-    """Refuses what reaches files, other programs or the network while functions run.
+    """Refuses access to files, other programs and the network while functions run.
 
-    It is no jail: code of the frameworks that goes past Python is not seen. Which functions run is
-    what the program does not choose freely.
+    An audit hook is no sandbox: it does not see native code of the frameworks. So the functions that a
+    program may call are restricted, too.
     """
 
-    # What importing a module on the way does.
+    # Events of imports.
     HARMLESS = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv"}
     FAMILIES = {
         "os", "subprocess", "shutil", "socket", "ctypes", "tempfile", "urllib", "http", "ftplib", "smtplib",
@@ -60,7 +60,7 @@ class Wall:
 
     @contextlib.contextmanager
     def around(self, path):
-        """Closed while a function of a framework runs, open for one that is trusted."""
+        """Closes the wall while a function of a framework runs, but not for a trusted one."""
         before, self.closed = self.closed, path.partition(".")[0] not in TRUSTED
         try:
             yield
@@ -77,7 +77,7 @@ class Wall:
             self.refuse(f"does {event}")
 
     def reads_a_module(self, path, mode, flags):
-        """Whether no more is opened than what is installed, and only to be read."""
+        """True for an installed file that is opened only for reading."""
         writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         if isinstance(path, int) or flags & writing or any(letter in (mode or "") for letter in "wax+"):
             return False
@@ -91,7 +91,7 @@ WALL = Wall()
 
 
 def claim_pipes():
-    """The pipes of the protocol; whatever else is printed goes to the standard error output."""
+    """Takes the pipes of the protocol; other output goes to the standard error output."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -101,11 +101,11 @@ def claim_pipes():
 
 
 class Missing(Exception):
-    """A package that cannot be imported: its name, and why."""
+    """A package that cannot be imported: its name and the reason."""
 
 
 class Reader:
-    """Takes a request apart."""
+    """Decodes a request."""
 
     def __init__(self, data):
         self.data, self.at = memoryview(data), 0
@@ -163,7 +163,7 @@ class Reader:
 
 
 def load(name):
-    """Imports a module; a directory that merely has the name is not one."""
+    """Imports a module, but no namespace package: that may be any directory of the name."""
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -176,7 +176,7 @@ def load(name):
 
 
 def provide_reference(source):
-    """The operations that `ijk verify` brings along."""
+    """The operations that come with `ijk verify`."""
     load("scipy")
     module = types.ModuleType("reference")
     sys.modules["reference"] = module
@@ -223,14 +223,14 @@ def package(name):
 
 
 def is_callable(value, name):
-    """Whether it is a function that a framework made, or a class of data."""
+    """True for a function of a framework, and for a class of data."""
     module, _, last = name.rpartition(".")
     if inspect.ismodule(value) or not callable(value):
         return False
     if module == "builtins":
         return True
     if module == "torch":
-        # The operators: other functions of the package steer it.
+        # Operators only: other functions of the package change its state.
         torch = load("torch")
         operators = torch._C._VariableFunctions
         return hasattr(operators, last) or last in torch.functional.__all__ or last in ("tensor", "Size")
@@ -243,13 +243,13 @@ def is_callable(value, name):
     if inspect.isfunction(value) or inspect.isbuiltin(value):
         own = getattr(inspect.unwrap(value), "__module__", None)
         return own is None or package(own) in PACKAGES
-    # Functions that are objects: of a framework, or of a type that says they are.
+    # Callable objects of a framework, or of a type that marks them as functions.
     modules = type(value).__module__, getattr(value, "__module__", None)
     return any(package(module) in PACKAGES - {"builtins"} for module in modules)
 
 
 def data(path, value):
-    """What a function gave, if it is data: nothing that could be called, and nothing of other packages."""
+    """A result, if it is data: not callable, and of no other package."""
     if path.partition(".")[0] in TRUSTED:
         return value
     if isinstance(value, (list, tuple)):
@@ -261,7 +261,7 @@ def data(path, value):
 
 
 def tensor_of(root, array):
-    """The array as what the framework computes with."""
+    """The array in the type of the framework."""
     if root in ("tf", "tensorflow"):
         return load("tensorflow").constant(array)
     if root == "torch":
@@ -274,14 +274,14 @@ def tensor_of(root, array):
 
 
 class Integers:
-    """A `TENSOR(...)` of a call: its type depends on what else the call takes."""
+    """A `TENSOR(...)` of a call: its type depends on the other arguments."""
 
     def __init__(self, value):
         self.value = value
 
 
 def integer_type(root, arguments):
-    """What `TENSOR(...)` of a call is made of.
+    """The value of `TENSOR(...)` in a call.
 
     TensorFlow takes shapes and sizes as int32 everywhere, as int64 not in all operations; but where they stand
     beside arrays of integers, as in tf.scatter_nd, both have to be of one type. The others index with int64.
@@ -293,7 +293,7 @@ def integer_type(root, arguments):
 
 
 def flat(arguments):
-    """The arguments, and those in lists."""
+    """The arguments, including those in lists."""
     for argument in arguments:
         if isinstance(argument, list):
             yield from flat(argument)
@@ -302,7 +302,7 @@ def flat(arguments):
 
 
 def settled(root, value, dtype):
-    """The argument with tensors of integers of that type, or of int64 where a value needs it."""
+    """The argument with tensors of integers of a type, or of int64 if a value needs it."""
     if isinstance(value, list):
         return [settled(root, item, dtype) for item in value]
     if not isinstance(value, Integers):
@@ -337,7 +337,7 @@ def to_array(value):
 
 
 def results(value, count):
-    """The results in order; one result may come alone or in a tuple."""
+    """The results in order; one result may be alone or in a tuple."""
     if value is None:
         raise TypeError("the call gives None: its last function returns nothing")
     several = isinstance(value, tuple) or isinstance(value, list) and (count != 1 or len(value) == 1)
@@ -368,7 +368,7 @@ def reply_to(data):
         source, directory = reader.text(), reader.text()
         TRUSTED.update(reader.text() for _ in range(reader.integer()))
         if TRUSTED:
-            # Beside the program, but after all packages.
+            # The directory of the program, after all packages.
             sys.path.append(directory)
         load("numpy")
         paths = [reader.text() for _ in range(reader.integer())]

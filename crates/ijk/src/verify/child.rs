@@ -13,15 +13,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 const PROGRAM: &str = include_str!("child.py");
-/// What programs call as `reference`.
+/// The module `reference` that programs may call.
 const REFERENCE: &str = include_str!("reference.py");
-/// Bytes kept of what the process last said.
+/// Bytes kept of the end of the standard error output.
 const KEPT: usize = 4000;
 
-/// The bytes of a message, if one came.
+/// The bytes of a message, or `None` at the end of the stream.
 type Answer = io::Result<Option<Vec<u8>>>;
 
-/// What a call gave.
+/// Reply to a call.
 #[derive(Debug)]
 pub(super) enum Reply {
     Results(Vec<Tensor>),
@@ -41,7 +41,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts the interpreter and imports what the paths of calls name.
+    /// Starts the interpreter and imports the modules in the paths of calls.
     pub fn start(python: &Python, paths: &[String]) -> Result<Self, ChildError> {
         let mut child = Self::spawn(&python.path, python.timeout)?;
         let mut request = Message::new(b'I');
@@ -59,7 +59,7 @@ impl Child {
         }
     }
 
-    /// Evaluates a call that gives so many results.
+    /// Evaluates a call with an expected number of results.
     pub fn call(&mut self, request: Message, outputs: usize) -> Result<Reply, ChildError> {
         let reply = self.ask(request)?;
         match self.reply(&reply)? {
@@ -91,7 +91,7 @@ impl Child {
         Ok(Self { python, timeout, process, requests, replies, said, listener })
     }
 
-    /// Sends a request and waits for its reply, no longer than allowed.
+    /// Sends a request and waits for its reply, up to the time limit.
     fn ask(&mut self, request: Message) -> Result<Vec<u8>, ChildError> {
         let sent = self.requests.as_ref().is_some_and(|r| r.send(request.0).is_ok());
         if !sent {
@@ -110,7 +110,7 @@ impl Child {
         }
     }
 
-    /// Understands a reply.
+    /// Decodes a reply.
     fn reply(&mut self, reply: &[u8]) -> Result<Reply, ChildError> {
         let mut parts = Parts(reply);
         let understood = match parts.byte() {
@@ -142,7 +142,7 @@ impl Child {
         ChildError::Nonsense { what: what.into(), stderr: self.stderr() }
     }
 
-    /// The process has closed its pipes: it ends, or is ended.
+    /// Waits for a process that has closed its pipes, and ends it if it goes on.
     #[cold]
     fn died(&mut self) -> ChildError {
         self.requests = None;
@@ -164,9 +164,9 @@ impl Child {
         let _ = self.process.wait();
     }
 
-    /// The last lines that the process said. It has ended.
+    /// The last lines of the standard error output of the ended process.
     fn stderr(&mut self) -> String {
-        // A grandchild may hold the pipe open: wait for the end of what it says, but not long.
+        // A grandchild may hold the pipe open: wait for the end of the stream, but not long.
         for _ in 0..20 {
             if self.listener.as_ref().is_none_or(JoinHandle::is_finished) {
                 break;
@@ -199,7 +199,7 @@ fn results(parts: &mut Parts<'_>) -> Result<Option<Reply>, String> {
     Ok(Some(Reply::Results(tensors)))
 }
 
-/// Exchanges requests for replies in a thread, so that waiting can be given up.
+/// Exchanges requests for replies in a thread, so that the caller can stop waiting.
 fn converse(mut stdin: ChildStdin, mut stdout: ChildStdout) -> (Sender<Vec<u8>>, Receiver<Answer>) {
     let (requests, asked) = channel::<Vec<u8>>();
     let (answers, replies) = channel();
@@ -214,7 +214,7 @@ fn converse(mut stdin: ChildStdin, mut stdout: ChildStdout) -> (Sender<Vec<u8>>,
     (requests, replies)
 }
 
-/// Keeps the last of what the process says.
+/// Keeps the end of the standard error output.
 fn listen(mut stderr: ChildStderr, said: Arc<Mutex<VecDeque<u8>>>) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut buffer = [0; 4096];

@@ -1,38 +1,38 @@
-//! Results beside those they should equal.
+//! Comparison of results with those of a reference.
 
 use ijk_tensor::{Tensor, TensorError};
 use ijk_types::DType;
 use std::fmt;
 
-/// How two arrays differ.
+/// Difference of two arrays.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// Arrays of other shapes.
+    /// The shapes differ.
     Shape {
         /// Of the program's result.
         ours: Vec<usize>,
         /// Of the framework's.
         theirs: Vec<usize>,
     },
-    /// An array of a type that can not be compared with the other's.
+    /// The element types cannot be compared.
     DType {
         /// Of the program's result.
         ours: DType,
         /// Of the framework's.
         theirs: DType,
     },
-    /// Elements that are further apart than rounding explains.
+    /// Elements differ by more than the bound of the rounding error.
     Elements {
-        /// How many.
+        /// Number of elements.
         count: usize,
-        /// Where the first is.
+        /// Index of the first.
         index: Vec<usize>,
         /// The program's.
         ours: String,
         /// The framework's.
         theirs: String,
-        /// How far apart the two may be.
+        /// Bound of their difference.
         bound: f64,
     },
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
 }
 
 /// Compares a result with the other one: integers exactly, floats within `bound` epsilons of the
-/// coarser type. Gives the greatest error in units of what is allowed.
+/// coarser type. Returns the greatest error relative to its bound.
 pub(super) fn compare(
     ours: &Tensor,
     theirs: &Tensor,
@@ -106,7 +106,7 @@ fn integers(x: &[i64], y: &[i64]) -> Result<f64, (usize, usize)> {
     tally((0..x.len()).filter(|&n| x[n] != y[n]))
 }
 
-/// Errors are counted, and the greatest is told in units of what is allowed.
+/// The greatest error relative to its bound, or the number of elements beyond it with the first one.
 fn floats(x: &[f64], y: &[f64], allowed: &dyn Fn(usize) -> f64) -> Result<f64, (usize, usize)> {
     let same = |n: usize| x[n] == y[n] || x[n].is_nan() && y[n].is_nan();
     let within = |n: usize| (x[n] - y[n]).abs() <= allowed(n) && allowed(n).is_finite();

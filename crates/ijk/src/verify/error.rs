@@ -1,9 +1,9 @@
-//! Why a verification can not go on.
+//! Errors that end a verification.
 
 use super::Refused;
 use thiserror::Error;
 
-/// Why the framework gives no results to compare with.
+/// A failure of the Python process.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ChildError {
@@ -12,7 +12,7 @@ pub enum ChildError {
     Start {
         /// Its path, as it was given.
         python: String,
-        /// What the system says.
+        /// Message of the system.
         why: String,
     },
     /// A package is not installed.
@@ -20,17 +20,17 @@ pub enum ChildError {
     Missing {
         /// The interpreter.
         python: String,
-        /// Which package.
+        /// Name of the package.
         package: String,
-        /// What Python says.
+        /// Message of Python.
         why: String,
     },
     /// The interpreter ended, or was ended.
     #[error("the Python process ended: {status}{}", said(.stderr))]
     Died {
-        /// How.
+        /// Exit status.
         status: String,
-        /// The last it said.
+        /// End of its standard error output.
         stderr: String,
     },
     /// No answer within the time allowed.
@@ -38,18 +38,18 @@ pub enum ChildError {
     Silent {
         /// The time allowed.
         seconds: u64,
-        /// The last it said.
+        /// End of its standard error output.
         stderr: String,
     },
-    /// An answer that is none.
+    /// An answer that violates the protocol.
     #[error("the Python process gave an answer that makes no sense: {what}{}", said(.stderr))]
     Nonsense {
-        /// In what way.
+        /// Violation.
         what: String,
-        /// The last it said.
+        /// End of its standard error output.
         stderr: String,
     },
-    /// A module that raises something else than that a package is missing.
+    /// An import that fails for another reason than a missing package.
     #[error("importing for the call fails: {0}")]
     Import(String),
 }
@@ -61,14 +61,14 @@ fn said(stderr: &str) -> String {
     }
 }
 
-/// Why a verification can not go on.
+/// An error that ends a verification.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The framework gives no results to compare with.
+    /// The Python process failed.
     #[error(transparent)]
     Child(#[from] ChildError),
-    /// The program names a function that is not to be called.
+    /// The program names a function that is not allowed.
     #[error("`{}` is not called: {}", .0.path, .0.why)]
     Refused(Box<Refused>),
 }

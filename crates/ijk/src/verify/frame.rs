@@ -1,9 +1,9 @@
-//! The bytes of the messages that `child.py` describes.
+//! Encoding of the messages that `child.py` describes.
 
 use ijk_tensor::{Tensor, TensorView, file};
 use std::io::{self, Read, Write};
 
-/// Replies are refused beyond this size: a length of nonsense must not take all memory.
+/// Largest accepted reply: a wrong length must not exhaust memory.
 const MOST_BYTES: u64 = 1 << 40;
 
 /// Writes a message with its length.
@@ -13,7 +13,7 @@ pub(super) fn write(pipe: &mut impl Write, message: &[u8]) -> io::Result<()> {
     pipe.flush()
 }
 
-/// Reads a message; `None` where there is none any more, or not all of it.
+/// Reads a message; `None` at the end of the stream, even within a message.
 pub(super) fn read(pipe: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 8];
     if let Err(error) = pipe.read_exact(&mut length) {
@@ -23,7 +23,7 @@ pub(super) fn read(pipe: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     if length > MOST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a message of impossible length"));
     }
-    // Grows with what arrives, whatever the length promises.
+    // Grows with the bytes that arrive, not with the announced length.
     let mut message = Vec::new();
     pipe.take(length).read_to_end(&mut message)?;
     Ok((message.len() as u64 == length).then_some(message))
@@ -33,7 +33,7 @@ fn ended<T>(error: io::Error) -> io::Result<Option<T>> {
     if error.kind() == io::ErrorKind::UnexpectedEof { Ok(None) } else { Err(error) }
 }
 
-/// A message that is put together.
+/// Writer of a message.
 #[derive(Debug, Default)]
 pub(super) struct Message(pub Vec<u8>);
 
@@ -72,7 +72,7 @@ impl Message {
     }
 }
 
-/// A message that is taken apart. `None` where it is shorter than it should be.
+/// Reader of a message. `None` past its end.
 #[derive(Debug)]
 pub(super) struct Parts<'a>(pub &'a [u8]);
 

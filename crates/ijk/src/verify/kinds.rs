@@ -1,10 +1,10 @@
-//! Which arrays of a program hold floats: what element types it has when nothing is bound.
+//! Element types of a program's arrays when nothing is bound, as far as rounding depends on them.
 
 use ijk_syntax::Function as F;
 use ijk_syntax::et::ast::{AssignOp, Number, Program, Statement, Value, ValueOp};
 use std::collections::BTreeMap;
 
-/// Element types as far as rounding is concerned; a later one wins where two meet.
+/// Kinds of element types, in the order of conversion: the result of two kinds is the later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Bool,
@@ -24,12 +24,12 @@ impl Kinds {
         self.arrays.get(array).copied()
     }
 
-    /// Notes what an array has become.
+    /// Sets the kind of an array.
     pub fn assign(&mut self, array: &str, kind: Kind) {
         self.arrays.insert(array.into(), kind);
     }
 
-    /// The kind that a statement gives its array.
+    /// The kind of a statement's array after the statement.
     pub fn after(&self, statement: &Statement) -> Kind {
         let value = self.value(&statement.value);
         match statement.assign.op {
@@ -41,7 +41,7 @@ impl Kinds {
         }
     }
 
-    /// The kind of a value. What is no array is an eintup.
+    /// The kind of a value. A name that is no array is an eintup.
     pub fn value(&self, v: &Value) -> Kind {
         match v {
             Value::Number(Number::Float(_), _) => Kind::Float,
@@ -83,7 +83,7 @@ impl Kinds {
     }
 }
 
-/// Whether a program converts to single precision.
+/// True if a program converts to single precision.
 pub(super) fn has_f32(program: &Program) -> bool {
     program.statements.iter().any(|s| casts(&s.value))
 }

@@ -1,12 +1,12 @@
-//! Einsum Tuple programs beside the framework function that they claim to equal.
+//! Comparison of Einsum Tuple programs with the framework functions that they claim to equal.
 //!
-//! The second section of a program calls a Python function. A [`Verifier`] runs it in one child
-//! process of the user's Python, hands arrays over as binary, and compares every output: integers
-//! exactly, floats within what rounding explains. A program without a call is compared with the
-//! oracle, which follows the rules of the language point by point.
+//! The second section of a program calls a Python function. A [`Verifier`] evaluates the call in one
+//! child process of the user's Python, sends arrays in binary form, and compares every output:
+//! integers exactly, floats within a bound of the rounding error. A program without a call is compared
+//! with the oracle, which follows the rules of the language point by point.
 //!
-//! A program need not be trusted: only functions of the frameworks that compute are called (of [`MODULES`]), and the
-//! child process refuses, while they run, what reaches files, other programs or the network.
+//! A program need not be trusted: only functions of the frameworks that compute are called (of [`MODULES`]), and while
+//! they run the child process refuses access to files, other programs and the network.
 
 mod allowed;
 mod call;
@@ -30,20 +30,20 @@ use child::Child;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where Python is, and how long it may take.
+/// The Python interpreter, its modules and its time limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Python {
     /// The interpreter.
     pub path: String,
-    /// Where modules beside the program are looked for.
+    /// Directory of the program, searched for modules.
     pub directory: PathBuf,
-    /// Modules there that are trusted: their functions may be called, and may do whatever they want.
+    /// Trusted modules there: their functions may be called, without restrictions.
     pub modules: Vec<String>,
-    /// How long it may take to import everything, and to answer a call.
+    /// Time limit for all imports, and for each call.
     pub timeout: Duration,
 }
 
-/// A program and what it is compared with.
+/// Compares a program with its call, or with the oracle.
 ///
 /// ```
 /// use ijk::verify::{Outcome, Python, Verifier};
@@ -70,11 +70,10 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Starts Python, where the program has a call, and imports what that names.
+    /// Starts Python, if the program has a call, and imports the modules of the call.
     ///
     /// # Errors
-    /// If the call names a function that is not to be called, if the interpreter does not start, or a package is
-    /// missing.
+    /// If the call names a function that is not allowed, the interpreter does not start, or a package is missing.
     ///
     /// ```
     /// use ijk::verify::{ChildError, Python, Verifier, VerifyError};
@@ -102,7 +101,7 @@ impl Verifier {
         Ok(Self { program: program.clone(), engine, child, memory: None })
     }
 
-    /// Most bytes that the arrays of one case may take, as [`Bindings::memory`] says.
+    /// Upper bound, in bytes, of the arrays of one case: see [`Bindings::memory`].
     ///
     /// [`Bindings::memory`]: crate::et::Bindings::memory
     #[must_use]
@@ -114,8 +113,8 @@ impl Verifier {
     /// Compares one case.
     ///
     /// # Errors
-    /// If Python ends or stays silent: the other cases can not be verified with this. That it raises an exception, or that results differ, is an
-    /// [`Outcome`].
+    /// If Python ends or does not answer; then this verifier cannot continue. An exception in Python and results
+    /// that differ are [`Outcome`]s.
     pub fn verify(&mut self, case: Result<Case, Error>) -> Result<Row, VerifyError> {
         case::verify(self, case)
     }

@@ -1,4 +1,4 @@
-//! Results beside those of the oracle.
+//! Comparison of results with those of the oracle.
 
 use super::{Difference, Outcome};
 use crate::Error;
@@ -35,7 +35,7 @@ pub(super) fn compare(
     Ok(Outcome::Passed { error: greatest })
 }
 
-/// The greatest error in units of what is allowed.
+/// The greatest error relative to its bound.
 fn beside(ours: &Tensor, theirs: &Bounded) -> Result<f64, Difference> {
     if ours.shape() != theirs.shape {
         return Err(Difference::Shape {
@@ -58,7 +58,7 @@ fn beside(ours: &Tensor, theirs: &Bounded) -> Result<f64, Difference> {
     Ok(pairs().map(|(x, cell)| share(x, cell)).fold(0.0, f64::max))
 }
 
-/// How much of its bound an element's error takes; 0 for exact types and complex numbers.
+/// The error of an element relative to its bound; 0 for exact types and complex numbers.
 fn share(x: Scalar, cell: &Cell) -> f64 {
     let x = match x {
         Scalar::F32(x) => f64::from(x),

@@ -1,4 +1,4 @@
-"""Operations of deep learning, written with NumPy and SciPy: what programs call as `reference`.
+"""Operations of deep learning in NumPy and SciPy, which programs call as `reference`.
 
 `ijk verify` has them where NumPy and SciPy have no single call that does the same. Every function takes arrays in the layout of the program: batch, positions, channels.
 """

@@ -1,9 +1,9 @@
-//! How far two faithful evaluations of a program may be apart.
+//! Bounds of the rounding error between two faithful evaluations of a program.
 //!
-//! For every array of floats a program computes, a second array holds a bound of its rounding error,
-//! in units of the machine epsilon and to first order. The statements that compute these arrays are
-//! written in Einsum Tuple themselves and stand beside the program's own, so that the bound follows
-//! every gather and every sum of the program:
+//! For every array of floats that a program computes, a second array holds a bound of its rounding
+//! error, in units of the machine epsilon and to first order. The statements that compute these arrays
+//! are themselves in Einsum Tuple, next to those of the program, so that the bound follows every gather
+//! and every sum of the program:
 //!
 //! | value | bound |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | `f(a)` | `|f'(a)| E(a)` and a few `|f(a)|` |
 //! | a sum of n values `v` | the sum of `E(v) + n |v|`, in whatever order |
 //!
-//! So a result's bound is the operation count times epsilon times the sum of the magnitudes that
-//! enter it. Functions that jump (`FLOOR`, `//`, comparisons) are taken to fall on the same side.
+//! So the bound of a result is the operation count times epsilon times the sum of the magnitudes that
+//! enter it. Both evaluations are assumed to be on the same side of jumps (`FLOOR`, `//`, comparisons).
 
 use super::kinds::{Kind, Kinds};
 use ijk_syntax::Function as F;
@@ -31,11 +31,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn bounded(
     program: &Program,
     outputs: &[&str],
-    meeting: &dyn Fn(&Statement) -> f64,
+    terms: &dyn Fn(&Statement) -> f64,
 ) -> (Program, Vec<Option<String>>) {
     let mut builder = Builder::new(program);
     for statement in &program.statements {
-        builder.statement(statement, meeting(statement));
+        builder.statement(statement, terms(statement));
     }
     let bounds: Vec<_> = outputs.iter().map(|name| builder.bounds.get(*name).cloned()).collect();
     let names = bounds.iter().flatten().map(|text| name(text)).collect();
@@ -63,33 +63,34 @@ impl Builder {
         Self { statements, bounds, kinds: Kinds::default(), taken }
     }
 
-    /// Appends a statement, and what bounds its rounding.
-    fn statement(&mut self, statement: &Statement, meeting: f64) {
+    /// Appends a statement and those that bound its rounding error.
+    fn statement(&mut self, statement: &Statement, terms: f64) {
         let array = &statement.left.array.text;
         let kind = self.kinds.after(statement);
         if kind != Kind::Float {
             self.bounds.remove(array);
             self.statements.push(statement.clone());
         } else if statement.assign.op == AssignOp::Mul {
-            self.product_statement(statement, meeting);
+            self.product_statement(statement, terms);
         } else {
-            self.sum_statement(statement, meeting);
+            self.sum_statement(statement, terms);
         }
         self.kinds.assign(array, kind);
     }
 
-    /// Errors of a sum add up, those of a maximum compete. What is read is as it was before.
-    fn sum_statement(&mut self, statement: &Statement, meeting: f64) {
+    /// Bounds of a sum: errors add up for a sum, the greatest counts for a maximum. Bounds are computed before the
+    /// statement, from the values that it reads.
+    fn sum_statement(&mut self, statement: &Statement, terms: f64) {
         let (v, assign, array) = (&statement.value, statement.assign, &statement.left.array.text);
         let old = self.kinds.of(array).filter(|_| assign.accumulate);
         let error = self.error(v).unwrap_or(zero());
         let (op, value) = match (assign.op, old) {
             (AssignOp::Add, None) => {
-                (AssignOp::Add, sum([error, mul(constant(meeting), magnitude(v))]))
+                (AssignOp::Add, sum([error, mul(constant(terms), magnitude(v))]))
             }
             (AssignOp::Add, Some(_)) => {
                 let own = abs(Value::Element(statement.left.clone()));
-                (AssignOp::Add, sum([error, mul(constant(meeting), magnitude(v)), own]))
+                (AssignOp::Add, sum([error, mul(constant(terms), magnitude(v)), own]))
             }
             _ => (AssignOp::Max, sum([error, magnitude(v)])),
         };
@@ -99,9 +100,9 @@ impl Builder {
         self.statements.push(statement.clone());
     }
 
-    /// The error of a product is how much it grows when every factor is as great as its error
-    /// allows: to first order, the difference quotient at a small step.
-    fn product_statement(&mut self, statement: &Statement, meeting: f64) {
+    /// The error of a product is its growth when every factor grows by its error: to first order, the
+    /// difference quotient at a small step.
+    fn product_statement(&mut self, statement: &Statement, terms: f64) {
         let (v, array) = (&statement.value, &statement.left.array.text);
         let own = || abs(Value::Element(statement.left.clone()));
         let plain = Assign { op: AssignOp::Add, accumulate: false };
@@ -112,7 +113,7 @@ impl Builder {
             let old = old.map_or(zero(), |error| mul(constant(STEP), error));
             self.push(statement, &reach, plain, sum([own(), old]));
         }
-        let error = sum([self.error(v).unwrap_or(zero()), mul(constant(meeting), magnitude(v))]);
+        let error = sum([self.error(v).unwrap_or(zero()), mul(constant(terms), magnitude(v))]);
         let factor = sum([magnitude(v), mul(constant(STEP), error)]);
         self.push(statement, &reach, Assign { op: AssignOp::Mul, accumulate }, factor);
         self.statements.push(statement.clone());
@@ -189,7 +190,7 @@ impl Builder {
         let errors: Vec<_> = args.iter().map(|arg| self.error(arg).unwrap_or(zero())).collect();
         let a = || replayed(&args[0]);
         let (result, first) = (magnitude(whole), errors[0].clone());
-        // Two results of a function may each be some units in the last place off.
+        // Each of two results of a function may be wrong by a few units in the last place.
         let few = mul(constant(4.0), result.clone());
         let one = || constant(1.0);
         let first = match function {
@@ -226,7 +227,7 @@ impl Builder {
     }
 }
 
-/// The value without random draws, which would draw anew: their greatest magnitudes instead.
+/// The value with random draws, which would draw anew, replaced by their greatest magnitudes.
 fn replayed(v: &Value) -> Value {
     let again = |(other, v): &(bool, Value)| (*other, replayed(v));
     match v {
@@ -254,7 +255,7 @@ fn magnitude(v: &Value) -> Value {
     }
 }
 
-/// Of the difference quotient: large against rounding, small against second order.
+/// Step of the difference quotient: large against rounding, small against terms of second order.
 const STEP: f64 = 1e-3;
 const NOWHERE: Span = Span { start: 0, end: 0 };
 
@@ -310,9 +311,9 @@ fn div(a: Value, b: Value) -> Value {
     if is_zero(&a) { zero() } else { binary(a, ValueOp::Div, b) }
 }
 
-/// The most points of a statement that can fall on one element: those over all variables that do
-/// not stand alone on its left side.
-pub(super) fn meeting(statement: &Statement, extents: &dyn Fn(&str) -> Option<f64>) -> f64 {
+/// The greatest number of points of a statement that contribute to one element: the product of the extents of
+/// all variables that are not an index of their own on the left.
+pub(super) fn terms(statement: &Statement, extents: &dyn Fn(&str) -> Option<f64>) -> f64 {
     let mut variables = BTreeSet::new();
     statement.left.indices.iter().for_each(|index| tuples(index, &mut variables));
     used(&statement.value, &mut variables);
@@ -372,7 +373,7 @@ mod tests {
         let outputs: Vec<String> = program.outputs.iter().map(|n| n.text.clone()).collect();
         let outputs: Vec<&str> = outputs.iter().map(|name| &name[..]).collect();
         let (bounded, names) = bounded(&program, &outputs, &|s| {
-            meeting(s, &|name| ["i", "k"].contains(&name).then_some(3.0))
+            terms(s, &|name| ["i", "k"].contains(&name).then_some(3.0))
         });
         let text = bounded.to_string();
         assert!(ijk_syntax::et::parse(&text).1.is_empty(), "{text}");
@@ -425,13 +426,13 @@ mod tests {
 
     #[test]
     fn only_what_stands_alone_on_the_left_separates_points() {
-        let meeting_of = |source: &str| {
+        let terms_of = |source: &str| {
             let program = ijk_syntax::et::parse(source).0;
-            meeting(&program.statements[0], &|name| ["a", "b", "c"].contains(&name).then_some(10.0))
+            terms(&program.statements[0], &|name| ["a", "b", "c"].contains(&name).then_some(10.0))
         };
-        assert_eq!(meeting_of("out[a] = x[a,b] * y[b+c]"), 100.0);
-        assert_eq!(meeting_of("out[a+b] = x[a]"), 100.0);
-        assert_eq!(meeting_of("out[idx[a,:]] += DIMS(b)[c]"), 100.0);
-        assert_eq!(meeting_of("out[a] = 1"), 1.0);
+        assert_eq!(terms_of("out[a] = x[a,b] * y[b+c]"), 100.0);
+        assert_eq!(terms_of("out[a+b] = x[a]"), 100.0);
+        assert_eq!(terms_of("out[idx[a,:]] += DIMS(b)[c]"), 100.0);
+        assert_eq!(terms_of("out[a] = 1"), 1.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What must hold of any subscripts, with operands of any shapes and types. Shared with `fuzz/`.
+//! Properties of all subscripts, with operands of any shapes and types. Shared with `fuzz/`.
 
 use ijk::PlanError;
 use ijk::{Diagnostic, Einsum, Engine, Error, Span, Tensor, TensorView};
@@ -9,11 +9,11 @@ use ijk_syntax::einsum::{Subscripts, Term};
 use ijk_types::{C64, C128, DType, Scalar};
 use std::sync::LazyLock;
 
-/// Most points of all indices, and operands: so that sums of small whole numbers are exact.
+/// Upper bounds of points and operands, so that sums of small integers are exact.
 const MOST_POINTS: usize = 2048;
 const MOST_OPERANDS: usize = 6;
 
-/// Engines without and with limits to memory.
+/// Engines without and with memory limits.
 static ENGINES: LazyLock<[Engine; 4]> = LazyLock::new(|| {
     let builder = || Engine::builder().threads(1);
     let limited = [24, 100, 1000].map(|bytes| builder().memory_limit(bytes).build());
@@ -21,8 +21,8 @@ static ENGINES: LazyLock<[Engine; 4]> = LazyLock::new(|| {
     [builder().build(), small, medium, large]
 });
 
-/// Panics unless einsum keeps its promises for subscripts, and operands that `bytes` choose. Gives
-/// whether they were computed.
+/// Panics unless all properties hold for subscripts, with operands chosen by `bytes`. Returns true if
+/// there was a value.
 pub fn check(text: &str, bytes: &[u8]) -> bool {
     let Some(subscripts) = check_text(text) else { return false };
     let einsum = Einsum::new(text).expect("subscripts that were parsed");
@@ -33,7 +33,7 @@ pub fn check(text: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// The subscripts, if nothing is wrong with them.
+/// The subscripts, if they are valid.
 fn check_text(text: &str) -> Option<Subscripts> {
     let subscripts = match Subscripts::parse(text) {
         Ok(subscripts) => subscripts,
@@ -81,7 +81,7 @@ fn check_span(source: &str, span: Span) {
     assert!(source.get(span.start as usize..span.end as usize).is_some(), "{span:?}");
 }
 
-/// Bytes as decisions; 0 when there are none left.
+/// Bytes as decisions; 0 after the last one.
 struct Choices<'a>(&'a [u8]);
 
 impl Choices<'_> {
@@ -95,13 +95,13 @@ impl Choices<'_> {
         things[self.next() % N]
     }
 
-    /// Now and then.
+    /// True occasionally.
     fn rarely(&mut self) -> bool {
         self.next() % 16 == 15
     }
 }
 
-/// Operands that mostly fit; `None` where the subscripts are of too many.
+/// Operands that mostly fit; `None` if there are too many.
 fn operands(subscripts: &Subscripts, choices: &mut Choices) -> Option<Vec<Value>> {
     if subscripts.operands.len() > MOST_OPERANDS {
         return None;
@@ -135,7 +135,7 @@ fn operands(subscripts: &Subscripts, choices: &mut Choices) -> Option<Vec<Value>
     Some(values)
 }
 
-/// Whole numbers from -2 to 2.
+/// Integers from -2 to 2.
 fn value(dtype: DType, shape: &[usize], seed: usize) -> Value {
     let mut rng = Rng::new(seed as u64);
     let mut real = || rng.below(5) as i32 - 2;
@@ -152,7 +152,7 @@ fn value(dtype: DType, shape: &[usize], seed: usize) -> Value {
     Value { dtype, shape: shape.to_vec(), data }
 }
 
-/// Compares evaluations, where there are not too many points; whether there was a value.
+/// Compares evaluations, if there are not too many points; true if there was a value.
 fn check_values(
     einsum: &Einsum,
     subscripts: &Subscripts,
@@ -203,7 +203,7 @@ fn check_values(
     true
 }
 
-/// Points of all indices, but for those of extent 0.
+/// Points of all indices without those of extent 0.
 fn points(product: &Product) -> usize {
     product.extents.iter().fold(1, |n, &extent| n.saturating_mul(extent.max(1) as usize))
 }
@@ -212,7 +212,7 @@ fn check_refused(result: Result<Tensor, Error>) {
     assert!(!result.expect_err("operands do not fit").to_string().is_empty());
 }
 
-/// The program for any shapes has the value, if it takes operands of these.
+/// The program for any shapes has the same value, if it accepts operands of these shapes.
 fn check_symbolic(subscripts: &Subscripts, values: &[Value], expected: &Value) {
     let program = symbolic(subscripts);
     let shapes: Vec<Vec<u64>> =
@@ -232,7 +232,7 @@ fn tensor_value(tensor: &Tensor) -> Value {
     Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
 }
 
-/// The same numbers: zeros of either sign are.
+/// Equality of numbers; zeros of either sign are equal.
 fn equal(left: &Value, right: &Value) -> bool {
     left.dtype == right.dtype && left.shape == right.shape && left.data == right.data
 }
@@ -242,7 +242,7 @@ struct Path {
     fits: bool,
 }
 
-/// A path for so many operands, that mostly fits.
+/// A path for a number of operands, mostly valid.
 fn path(choices: &mut Choices, mut left: usize) -> Path {
     let (mut steps, mut fits) = (Vec::new(), true);
     for _ in 0..choices.next() % 8 {

@@ -1,18 +1,18 @@
-//! The engines that random programs run on.
+//! Engines for random programs.
 
 use ijk::{Engine, Level};
 use ijk_oracle::random::Coverage;
 use ijk_oracle::turns;
 
-/// Numbers of threads: alone, as many as small machines have, more than there is work for.
+/// Numbers of threads: one, as many as small machines have, more than there are tasks.
 pub const THREADS: [usize; 3] = [1, 2, 7];
 
 /// Engines of one SIMD level, which must agree bit for bit.
 pub struct Peers {
     pub level: Level,
-    /// With [`THREADS`].
+    /// One for each of [`THREADS`].
     pub engines: [Engine; 3],
-    /// What each is called in messages, for each way of using it: `apply, avx2, 7 threads`.
+    /// Name of each in messages, for each way of using it: `apply, avx2, 7 threads`.
     pub names: Vec<[&'static str; 3]>,
 }
 
@@ -28,11 +28,11 @@ impl Peers {
     }
 }
 
-/// Engines of every level that the machine has, or of the one that `IJK_LEVEL` names.
+/// Engines of every SIMD level of the machine, or of the one that `IJK_LEVEL` names.
 pub struct Engines(Vec<Peers>);
 
 impl Engines {
-    /// To be used in several ways.
+    /// Engines for several ways of use.
     pub fn new(ways: &[&str]) -> Self {
         let levels = match std::env::var_os(ijk_cpu::LEVEL_VARIABLE) {
             Some(_) => vec![Level::preferred().unwrap_or_else(|error| panic!("{error}"))],
@@ -41,24 +41,24 @@ impl Engines {
         Self(levels.into_iter().map(|level| Peers::new(level, ways)).collect())
     }
 
-    /// Those that a program runs on, of so many programs.
+    /// The engines for one of a number of programs.
     pub fn of(&self, seed: u64, programs: u64) -> &[Peers] {
         &self.0[turns(seed, programs, self.0.len())]
     }
 
-    /// Counts what a program ran on.
+    /// Counts the engines that a program ran on.
     pub fn note(&self, seed: u64, programs: u64, reached: &mut Coverage) {
         for peers in self.of(seed, programs) {
             reached.count(format!("level: {}", peers.level.name()));
         }
     }
 
-    /// What a run must reach.
+    /// Coverage that a run must reach.
     pub fn expected(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|peers| format!("level: {}", peers.level.name()))
     }
 
-    /// A sentence on what a run of so many programs covered.
+    /// A sentence on the engines that a run covered.
     pub fn summary(&self, reached: &Coverage) -> String {
         let count = |peers: &Peers| {
             let name = peers.level.name();

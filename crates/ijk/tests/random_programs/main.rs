@@ -1,5 +1,5 @@
-//! Random programs mean the same to the surface evaluator, the interpreter of the core IR and the
-//! engine, and all agree on what means nothing.
+//! Random programs have the same value in the surface evaluator, in the interpreter of the core IR and
+//! on the engine, and all agree on the programs without a value.
 //!
 //! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test random_programs` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
@@ -18,7 +18,7 @@ use ijk_oracle::random::{
 use ijk_plan::{self as plan, Kernel};
 use ijk_types::Scalar;
 
-/// All ways to run a program on some engines: into new arrays, and into arrays that lie anyhow.
+/// All ways to run a program on some engines: into new arrays, and into outputs of any layout.
 fn contenders(peers: &[Peers]) -> Vec<Contender<'_>> {
     let mut all = Vec::new();
     for (group, peers) in peers.iter().enumerate() {
@@ -73,7 +73,7 @@ fn apply_into(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Ve
     Ok(results.iter().map(Placed::to_value).collect())
 }
 
-/// Memory for the results, laid out at random, but the same for the same program.
+/// Outputs with layouts that are drawn from the program.
 fn results(Lowered { program, instance, source }: &Lowered) -> Vec<Placed> {
     let mut rng = Rng::new(source.len() as u64);
     let place = |id: &ijk_ir::core::ArrayId| {
@@ -85,7 +85,7 @@ fn results(Lowered { program, instance, source }: &Lowered) -> Vec<Placed> {
     program.outputs.iter().map(place).collect()
 }
 
-/// What a share of the programs reached, and how many disagreed.
+/// Coverage of a share of the programs, and the number of disagreements.
 #[derive(Default)]
 struct Outcome {
     reached: Coverage,
@@ -123,7 +123,7 @@ fn work(engines: &Engines, count: u64, seeds: impl Iterator<Item = u64>) -> Outc
     outcome
 }
 
-/// Counts what was chosen for each step of the plan.
+/// Counts the kernel of each step of the plan.
 fn kernels(reached: &mut Coverage, case: &Case, agreement: &Agreement) {
     let Agreement::Value(_, lowered) = agreement else { return };
     let strides = case.inputs.iter().map(|input| input.layout.lay_out(&input.value).strides);
@@ -138,10 +138,10 @@ fn kernels(reached: &mut Coverage, case: &Case, agreement: &Agreement) {
 }
 
 impl Outcome {
-    /// What has no value gets an error, and what has one if it is used wrongly.
+    /// Cases without a value fail with an error, and so do programs that are used wrongly.
     fn misuse(&mut self, engine: &Engine, seed: u64, case: &Case, agreement: &Agreement) {
         let run = match agreement {
-            // Limits on sizes are each evaluation's own.
+            // Evaluators have limits of their own on sizes.
             Agreement::IllFormed(_, diagnostics) if diagnostics.is_empty() => return,
             Agreement::Value(_, lowered) => {
                 misuse::wrong_use(&mut Rng::new(seed), lowered, &case.inputs)
@@ -150,7 +150,7 @@ impl Outcome {
         };
         match run {
             Err(error) => self.mistakes.count(format!("engine: {}", misuse::kind(&error))),
-            // A memory limit of nothing is enough for empty results.
+            // A memory limit of 0 suffices for empty results.
             Ok(()) if matches!(agreement, Agreement::Value(..)) => {}
             Ok(()) => {
                 self.failures += 1;
@@ -159,7 +159,7 @@ impl Outcome {
         }
     }
 
-    /// Prints the case, made small, and how to run it again.
+    /// Prints the shrunk case, and the command that runs it again.
     fn fail(&mut self, peers: &[Peers], seed: u64, case: &Case, disagreement: &Disagreement) {
         self.failures += 1;
         println!("{disagreement}\n{case}");
@@ -206,9 +206,9 @@ fn check_coverage(engines: &Engines, all: &Outcome, count: u64) {
     if count < 1000 {
         return;
     }
-    // Few programs say little of what is rare.
+    // Short runs need not reach rare rules.
     let least = if count < 10_000 { 0 } else { count / 1000 };
-    // Nothing is skipped in i, so that it has no prefixes: `et_random` has.
+    // Programs in i skip no points, so they have no prefixes; those of `et_random` have.
     let kernels = Kernel::ALL.into_iter().filter(|kernel| *kernel != Kernel::Scan);
     let kernels = kernels.map(|kernel| format!("kernel: {kernel}"));
     let expected: Vec<String> =

@@ -1,4 +1,4 @@
-//! Wrong programs and wrong calls get errors, and leave what they were given alone.
+//! Wrong programs and wrong calls fail with errors, and change no output.
 
 use crate::results;
 use ijk::{Engine, Error, Program};
@@ -6,8 +6,8 @@ use ijk_oracle::harness::Lowered;
 use ijk_oracle::random::{Case, Input, Placed, Rng, View, ViewMut};
 use ijk_types::DType;
 
-/// Kinds of errors that wrong programs, arguments, outputs and positions get. [`Error::Tensor`] is
-/// of arrays before they are arguments: `ijk-tensor` tests it.
+/// Kinds of errors of wrong programs, arguments, outputs and positions. [`Error::Tensor`] concerns
+/// arrays before they are arguments; `ijk-tensor` tests it.
 pub const KINDS: [&str; 6] = ["Program", "Plan", "Run", "OutputCount", "Output", "Position"];
 
 pub fn kind(error: &Error) -> &'static str {
@@ -29,12 +29,12 @@ fn apply(engine: &Engine, program: &Program, inputs: &[Input]) -> Result<(), Err
     engine.apply(program, &views).map(drop)
 }
 
-/// What the engine says of a case that has no value.
+/// The engine's error for a case without a value.
 pub fn refusal(engine: &Engine, case: &Case) -> Result<(), Error> {
     apply(engine, &ijk::i(&case.source)?, &case.inputs)
 }
 
-/// What is said of a program with a value that is used wrongly, in one of several ways.
+/// The error for a program that is used wrongly, in one of several ways.
 pub fn wrong_use(rng: &mut Rng, lowered: &Lowered, inputs: &[Input]) -> Result<(), Error> {
     let program = ijk::i(&lowered.source)?;
     let signatures: Vec<(DType, &[usize])> =

@@ -1,4 +1,4 @@
-//! What a program would do, told without doing it: its plan, and which of its operations depend on which.
+//! Plan and dependencies of a program, without a run.
 
 use super::segments::{self, Segment};
 use super::{Bindings, Program, Shapes};
@@ -8,12 +8,12 @@ use ijk_syntax::Diagnostic;
 
 impl Program {
     /// The operations of the program for arrays of these types and shapes, by the names of their arrays: a statement
-    /// is named by the array on its left, with a number where there are several.
+    /// is named by the array on its left, with a number if there are several.
     ///
-    /// Elements of what is bound count only where [`outline`](Bindings::outline) has none to give.
+    /// Elements of bound arrays are not read, so [`outline`](Bindings::outline) suffices.
     ///
     /// # Errors
-    /// As for [`solve`](Self::solve); [`Error::Program`] where elements decide the extents of what is made with them.
+    /// As for [`solve`](Self::solve); [`Error::Program`] if extents depend on elements.
     ///
     /// ```
     /// use ijk::{DType, et::Bindings};
@@ -36,8 +36,8 @@ impl Program {
         Ok(Operations::new(program, instance, inputs.into_iter(), &names))
     }
 
-    /// What an engine does with arrays of these types and shapes: an explanation for each stage of the program, of
-    /// which there is one, or none where nothing is assigned.
+    /// Explains a run on an engine with arrays of these types and shapes: one explanation for each stage of the
+    /// program. There is one stage, or none if nothing is assigned.
     ///
     /// # Errors
     /// As for [`operations`](Self::operations), and as for [`run`](Self::run) before anything is computed.
@@ -64,7 +64,7 @@ impl Program {
         explained.collect()
     }
 
-    /// The program lowered for what is bound.
+    /// The program lowered for the bindings.
     fn segment(&self, bindings: &Bindings<'_>) -> Result<Segment, Error> {
         let bound = self.bound(bindings)?;
         let choices = &bindings.held().choices;
@@ -91,7 +91,7 @@ impl Program {
         Error::program(self.source(), vec![Diagnostic::error(span, message)])
     }
 
-    /// For each statement of a stage the array on the left of the one that it comes from.
+    /// For each statement of a stage the array on the left of its source statement.
     fn statement_names(&self, stage: &Stage) -> Vec<String> {
         let statements = &self.checked().program.statements;
         let name = |span: ijk_ir::core::Span| {
