@@ -1,7 +1,7 @@
 //! NumPy's arrays as views, and tensors as NumPy's arrays.
 //!
-//! Nothing marks an array as in use: threads read and write parts of one array side by side, as in NumPy, and what
-//! another thread changes meanwhile is read before or after (see [`ForeignArray`]).
+//! Arrays are not locked: threads read and write parts of one array concurrently, as in NumPy, and an element that
+//! another thread changes is read before or after the change (see [`ForeignArray`]).
 
 use crate::error::raise;
 use crate::memory;
@@ -18,14 +18,14 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
-/// Bytes of booleans from which on they are checked without Python's lock.
+/// Bytes of booleans from which on they are checked without the interpreter lock.
 const LONG_CHECK: usize = 1 << 20;
 
-/// Results of fewer bytes are copied to memory of NumPy's, which has blocks below this size at hand: an object that
-/// keeps other memory takes longer.
+/// Results of fewer bytes are copied to memory of NumPy, which caches blocks below this size: an object that owns other
+/// memory costs more.
 const SMALL: usize = 1024;
 
-/// Most axes of an array that rust-numpy makes, and of one that NumPy makes.
+/// Greatest rank of an array that rust-numpy creates, and of one that NumPy creates.
 const MOST_AXES: [usize; 2] = [32, 64];
 
 /// NumPy's numbers of element types (`NPY_BOOL` and so on), on systems whose `long` has 64 bits and
@@ -45,14 +45,14 @@ fn dtype(number: i32, item: usize) -> Option<DType> {
 
 macro_rules! by_type {
     ($($variant:ident $element:ty;)*) => {
-        /// Points to the first element of an array of that type.
+        /// Pointer to the first element of an array of a type.
         fn data(any: &Bound<'_, PyAny>, dtype: DType) -> Option<*mut u8> {
             match dtype {
                 $(DType::$variant => Some(any.cast::<PyArrayDyn<$element>>().ok()?.data().cast()),)*
             }
         }
 
-        /// An array of a tensor's elements, without a copy unless they are few.
+        /// An array of a tensor's elements, without a copy unless it is small.
         pub fn from_tensor<'py>(py: Python<'py>, tensor: ijk::Tensor) -> PyResult<Bound<'py, PyAny>> {
             let [most_made_here, most] = MOST_AXES;
             if tensor.rank() > most {
@@ -88,8 +88,8 @@ by_type! {
     C128 Complex64;
 }
 
-/// A reference to an array of NumPy's, which keeps its memory: NumPy lets nobody resize an array that others
-/// refer to.
+/// A reference to an array of NumPy, which keeps its memory in place: NumPy refuses to resize an array with other
+/// references.
 pub struct Numpy<'py> {
     array: Bound<'py, PyUntypedArray>,
     data: *mut u8,
@@ -97,7 +97,7 @@ pub struct Numpy<'py> {
 }
 
 impl<'py> Numpy<'py> {
-    /// The array, if its elements are of a type that ijk computes with, in the machine's byte order.
+    /// The array, if its elements have a supported type in native byte order.
     #[inline]
     pub fn of(any: &Bound<'py, PyAny>) -> Option<Self> {
         let array = any.cast::<PyUntypedArray>().ok()?;
@@ -109,7 +109,7 @@ impl<'py> Numpy<'py> {
         Some(Self { array: array.clone(), data: data(any, dtype)?, dtype })
     }
 
-    /// The element type of an array, in whatever byte order.
+    /// The element type of an array in any byte order.
     pub fn dtype_of(array: &Bound<'py, PyUntypedArray>) -> Option<DType> {
         let descr = array.dtype();
         dtype(descr.num(), descr.itemsize())
@@ -120,7 +120,7 @@ impl<'py> Numpy<'py> {
         &self.array
     }
 
-    /// Where the first element is.
+    /// Pointer to the first element.
     pub fn address(&self) -> usize {
         self.data.addr()
     }
@@ -144,11 +144,11 @@ impl ForeignArray for Numpy<'_> {
     }
 }
 
-/// An array that is read.
+/// An input array.
 pub struct Readonly<'py>(Foreign<Numpy<'py>>);
 
 impl<'py> Readonly<'py> {
-    /// The array, if it is one of NumPy's, or a scalar, with elements that ijk computes with, where they lie.
+    /// The array without a copy, if it is an array or a scalar of NumPy of a supported type and layout.
     #[inline]
     pub fn of(any: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         let array = match Numpy::of(any) {
@@ -167,7 +167,7 @@ impl<'py> Readonly<'py> {
         Ok(Some(Self(array)))
     }
 
-    /// What the engine takes.
+    /// The array as a view for the engine.
     #[inline]
     pub fn view(&self) -> TensorView<'_> {
         self.0.view()
@@ -178,13 +178,13 @@ impl<'py> Readonly<'py> {
         self.0.dtype()
     }
 
-    /// Whether reading it may read bytes of a footprint.
+    /// True if the array may overlap a footprint.
     pub fn may_read(&self, bytes: &Footprint) -> bool {
         self.0.read_footprint().is_some_and(|read| read.overlap(bytes) != Overlap::Disjoint)
     }
 }
 
-/// A scalar of NumPy's as an array without axes.
+/// A scalar of NumPy as an array of rank 0.
 fn scalar<'py>(any: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = any.py();
@@ -192,7 +192,7 @@ fn scalar<'py>(any: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     is_scalar.then(|| any.call_method0(intern!(py, "__array__"))).transpose()
 }
 
-/// An array where it lies, or as one that ijk computes with. `name` is what messages call it.
+/// An array without a copy, or converted to a supported one. Messages name it `name`.
 pub fn readonly<'py>(
     any: &Bound<'py, PyAny>,
     name: impl Fn() -> String,
@@ -206,7 +206,7 @@ pub fn readonly<'py>(
     Readonly::of(&plain)?.ok_or_else(wrong)
 }
 
-/// All arguments; `kind` is what messages call one, before its number.
+/// All arguments; messages name one by `kind` and its number.
 pub fn arguments<'py>(all: &Bound<'py, PyTuple>, kind: &str) -> PyResult<Vec<Readonly<'py>>> {
     let numbered = |(n, any)| readonly(&any, || format!("{kind} {}", n + 1));
     all.iter().enumerate().map(numbered).collect()

@@ -15,8 +15,8 @@ use pyo3::types::{PyList, PyTuple};
 
 /// A program in i: a function of arrays.
 ///
-/// Component(source). `f >> g` is f, then g (`f . g` in i); `f << g` is g, then f; `f & g` gives both the
-/// same argument, `f | g` takes arguments side by side, and `~f` swaps the first two.
+/// Component(source). `f >> g` is f, then g (`f . g` in i); `f << g` is g, then f; `f & g` applies both to the
+/// same arguments, `f | g` to separate ones, and `~f` swaps the first two.
 #[pyclass(module = "ijk", frozen)]
 pub struct Component {
     pub inner: ijk::Program,
@@ -29,11 +29,11 @@ impl Component {
         Ok(Self { inner: ijk::i(source).map_err(raise)? })
     }
 
-    /// Applies the program: gives an array, or a tuple of as many as it has results. Block tensors among the
-    /// arguments give block tensors.
+    /// Applies the program; returns an array, or a tuple if it has several results. If an argument is a block
+    /// tensor, results are block tensors.
     ///
-    /// out: an array that the result is written to, or a tuple of as many as there are results. One may share
-    /// memory with arguments: what is read is what they held before.
+    /// out: an array that the result is written to, or a tuple of one for each result. It may share memory with
+    /// arguments, whose old elements are read.
     #[pyo3(signature = (*arguments, out = None, engine = None))]
     fn __call__<'py>(
         &self,
@@ -80,14 +80,14 @@ impl Component {
         PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; what
-    /// binding m gives where it occurs in mm is mm.m.
+    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; the
+    /// result of binding m within mm is mm.m.
     fn operations(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<String>> {
         Ok(self.named(&shapes)?.names().map(str::to_owned).collect())
     }
 
-    /// What an element of an operation, such as "mm.a[2,1]", is computed from: for each argument and operation before
-    /// it a set of elements; with on, such as "mm.m", that of one; with on="mm.m[2,1,3]", whether that is one of them.
+    /// The elements that an element of an operation, such as "mm.a[2,1]", is computed from: a dict with a set for each
+    /// argument and earlier operation; with on="mm.m", one set; with on="mm.m[2,1,3]", True or False.
     #[pyo3(signature = (shapes, of, on = None))]
     fn dependencies<'py>(
         &self,
@@ -103,8 +103,8 @@ impl Component {
         }
     }
 
-    /// What is computed from an element of an operation or an argument, such as "0[2,3]": as dependencies, the other
-    /// way round.
+    /// The elements that are computed from an element of an operation or an argument, such as "0[2,3]": the inverse of
+    /// dependencies.
     #[pyo3(signature = (shapes, of, to = None))]
     fn reaches<'py>(
         &self,
@@ -120,13 +120,13 @@ impl Component {
         }
     }
 
-    /// How many arguments it takes.
+    /// Number of arguments.
     #[getter]
     fn arity(&self) -> usize {
         self.inner.arity()
     }
 
-    /// What goes in and what comes out.
+    /// Ranks and element types of arguments and results, as text.
     #[getter]
     fn signature(&self) -> String {
         self.inner.signature().to_string()

@@ -1,4 +1,4 @@
-//! Einsums of NumPy's arrays that lie as they are.
+//! Einsums of NumPy's arrays without a copy.
 
 use crate::arrays::{Readonly, arguments, from_tensor};
 use crate::engine::{self, Engine};
@@ -10,7 +10,7 @@ use ijk::{EinsumSteps, Label, TensorView, TensorViewMut};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyList, PyTuple};
 
-/// An einsum that is parsed, with its plans.
+/// A parsed einsum with its plans.
 #[pyclass(module = "ijk", frozen)]
 pub struct Einsum {
     inner: ijk::Einsum,
@@ -18,7 +18,7 @@ pub struct Einsum {
 
 #[pymethods]
 impl Einsum {
-    /// Subscripts as text, or as lists of whole numbers and ..., with the output's last or None.
+    /// Subscripts as text, or as lists of integers and ..., that of the output last or None.
     #[new]
     #[pyo3(signature = (subscripts, output = None, path = None))]
     fn new(
@@ -52,8 +52,7 @@ impl Einsum {
         apply(py, &self.inner, &arguments(operands, "operand")?, out, engine::engine(py, engine)?)
     }
 
-    /// The einsum of NumPy's arrays of one element type, as many as it takes; None where some of them are
-    /// others.
+    /// The einsum of NumPy's arrays; None unless their number fits and all have one supported element type.
     #[pyo3(signature = (*operands, engine = None))]
     fn fast<'py>(
         &self,
@@ -68,9 +67,9 @@ impl Einsum {
         apply(py, &self.inner, &arrays, None, engine::engine(py, engine)?).map(Some)
     }
 
-    /// In which order operands of these shapes are multiplied: the path in opt_einsum's format, the
-    /// multiplications along it and as the sum is written, the elements of the largest result of
-    /// a step, and a text that tells all that.
+    /// The order of multiplication for operands of these shapes: the path in opt_einsum's format, the
+    /// multiplications along it and of the sum as written, the elements of the largest result of a step,
+    /// and a text with all of these.
     fn path<'py>(&self, py: Python<'py>, shapes: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyTuple>> {
         let shapes = slices(&shapes);
         let engine = engine::engine(py, None)?;
@@ -82,9 +81,9 @@ impl Einsum {
         (steps, cost, naive, path.largest(), path.to_string()).into_pyobject(py)
     }
 
-    /// The products two at a time, for operands of these shapes: the extent of each index; the index of each
-    /// axis of each operand, or None; and for each step the numbers of its factors (results of steps are
-    /// counted on from the operands) and the index of each axis of its result.
+    /// The pairwise products for operands of these shapes: the extent of each index; the index of each axis of
+    /// each operand, or None; and for each step the numbers of its factors (results of steps are numbered after
+    /// the operands) and the index of each axis of its result.
     fn steps<'py>(
         &self,
         py: Python<'py>,
@@ -104,7 +103,7 @@ impl Einsum {
         self.inner.result_shape(&slices(&shapes)).map_err(raise)
     }
 
-    /// The same, while so many other bytes of the caller's count against an engine's memory limit.
+    /// The same with bytes of the caller that count against the memory limit of an engine.
     fn beside(&self, bytes: u64) -> Self {
         Self { inner: self.inner.beside(bytes) }
     }
@@ -123,12 +122,12 @@ impl Einsum {
         (PyList::new(py, operands)?, list(&output)?).into_pyobject(py)
     }
 
-    /// Whether the result is a view of the only operand, of this shape: sums over nothing.
+    /// True if the only operand, of this shape, is not summed over, so that the result is a view of it.
     fn is_view(&self, shape: Vec<usize>) -> PyResult<bool> {
         self.inner.is_view(&shape).map_err(raise)
     }
 
-    /// How many operands it takes.
+    /// Number of operands.
     #[getter]
     fn arity(&self) -> usize {
         self.inner.arity()
@@ -139,7 +138,7 @@ impl Einsum {
     }
 }
 
-/// The einsum of NumPy's arrays of one element type; None where some of them are others.
+/// The einsum of NumPy's arrays; None unless all have one supported element type.
 #[pyfunction]
 #[pyo3(signature = (subscripts, *operands))]
 pub fn einsum<'py>(
@@ -154,7 +153,7 @@ pub fn einsum<'py>(
     from_tensor(py, result).map(Some)
 }
 
-/// Arrays that lie as they are, if all do, and are of one element type.
+/// The arrays without a copy, if that is possible for all and they have one element type.
 fn plain<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Option<Vec<Readonly<'py>>>> {
     let arrays = operands.iter().map(|operand| Readonly::of(&operand));
     let arrays = arrays.collect::<PyResult<Option<Vec<_>>>>()?;
@@ -187,7 +186,7 @@ fn slices(shapes: &[Vec<usize>]) -> Vec<&[usize]> {
     shapes.iter().map(Vec::as_slice).collect()
 }
 
-/// A list of whole numbers and ... .
+/// A list of integers and ... .
 fn labels(list: &Bound<'_, PyAny>) -> PyResult<Vec<Label>> {
     let label = |item: PyResult<Bound<'_, PyAny>>| {
         let item = item?;

@@ -6,26 +6,25 @@ use crate::run::detached;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// Threads, memory that they reuse, and a limit to it.
+/// A pool of threads and reusable memory, with a memory limit.
 ///
 /// Engine(threads=0, memory_limit=None, strict=False)
 ///
-/// threads: how many work at a time; 0 means as many as the machine has. Results do not depend on it.
-/// memory_limit: most bytes that results and temporaries of one call may take, panels of kernels among them but
-/// for 256 KiB for each thread; what would need more is computed in smaller parts, by fewer threads, or raises
-/// MemoryLimitError, which says how much would do, before anything is allocated.
+/// threads: number of threads; 0 means as many as the machine has. Results do not depend on it.
+/// memory_limit: upper bound, in bytes, of results and temporaries of one call, including packed panels except for
+/// 256 KiB for each thread. A call that needs more is computed in smaller parts, by fewer threads, or raises
+/// MemoryLimitError, with a limit that suffices, before anything is allocated.
 ///
-/// strict: whether values are computed as they are written: multiplied and divided before they are reduced, at
-/// every point. Factors of what is reduced are else taken in any order, and those that do not depend on a reduced
-/// index applied behind, which only NaN, infinities and what over- or underflows can tell.
+/// strict: if True, values are computed as written: multiplied and divided at every point before they are reduced.
+/// Otherwise factors behind a reduction are reassociated, and those that do not depend on a reduced index are applied
+/// after it; only NaN, infinities, overflow and underflow can make a difference beyond rounding.
 ///
-/// A child that was forked, whatever threads of its parent were doing, uses engines as the parent does, with
-/// threads of its own.
+/// Engines work in forked children, with threads of their own, whatever the threads of the parent were doing.
 ///
-/// Results of 1 MiB or more lie in memory that returns to the engine when the last array that looks at it
-/// is gone, and is used for the next results: up to 256 MiB are kept and, without a memory limit, an eighth
-/// of the machine's memory besides, which the operating system may take whenever it needs some. Such arrays
-/// do not own their data.
+/// The memory of results of 1 MiB or more returns to the engine when the last array that refers to it is
+/// deleted, and is reused for later results: up to 256 MiB and, without a memory limit, an eighth of the
+/// machine's memory in addition, as pages that the operating system may reclaim. Such arrays do not own their
+/// data.
 #[pyclass(module = "ijk", frozen)]
 pub struct Engine {
     pub inner: ijk::Engine,
@@ -53,31 +52,31 @@ impl Engine {
         Ok(Self { inner: builder.try_build().map_err(raise)? })
     }
 
-    /// How many threads work at a time.
+    /// Number of threads.
     #[getter]
     fn threads(&self) -> usize {
         self.inner.threads()
     }
 
-    /// Most bytes that results and temporaries of one call may take, or None.
+    /// Upper bound, in bytes, of results and temporaries of one call, or None.
     #[getter]
     fn memory_limit(&self) -> Option<u64> {
         self.inner.memory_limit()
     }
 
-    /// True if factors of reduced values are not reassociated.
+    /// True if factors behind a reduction are not reassociated.
     #[getter]
     fn strict(&self) -> bool {
         self.inner.is_strict()
     }
 
-    /// The instructions that are used: "avx512", say.
+    /// The SIMD level: "avx512", say.
     #[getter]
     fn simd(&self) -> &'static str {
         self.inner.simd()
     }
 
-    /// Frees the memory that is kept for later calls.
+    /// Frees the memory that the engine keeps for later calls.
     fn release_memory(&self) {
         self.inner.release_memory();
     }
@@ -89,7 +88,7 @@ impl Engine {
     }
 }
 
-/// Whether the user wants the computation to end: asked by the thread that waits for it.
+/// True if a signal handler raised an exception. Polled by the calling thread, to interrupt the computation.
 pub fn interrupted() -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
@@ -100,7 +99,7 @@ pub fn interrupted() -> bool {
     })
 }
 
-/// The engine that was given, or the default one, which is made when first asked for.
+/// The given engine, or the default one, which is created at first use.
 pub fn engine<'a, 'py>(
     py: Python<'py>,
     given: Option<&'a Bound<'py, Engine>>,

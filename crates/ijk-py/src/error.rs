@@ -1,4 +1,4 @@
-//! Errors as exceptions, which say what the Rust library says, with escapes for what would steer a terminal.
+//! Errors as exceptions, with the messages of the Rust library; control characters are escaped.
 
 use ijk::{PlanError, RunError, TensorError, blocks, visible};
 use pyo3::create_exception;
@@ -40,7 +40,7 @@ pub fn raise_blocks(error: blocks::Error) -> PyErr {
     }
 }
 
-/// What the library offers, as Python spells it.
+/// Replaces spellings of Rust by those of Python in messages.
 fn offering(text: String) -> String {
     text.replace("start afresh", "pass overwrite=True")
         .replace("open it as partial", "pass partial=True to BigTensor.open")

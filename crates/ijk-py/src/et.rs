@@ -25,9 +25,9 @@ impl Program {
         Ok(Self { inner: ijk::et(source).map_err(raise)? })
     }
 
-    /// Runs the program on arrays by name, and gives a dict of its outputs. `ranks` and `dims` say what
-    /// neither arrays nor constraints do, `seed` chooses random numbers. Block tensors among the arrays give block
-    /// tensors.
+    /// Runs the program on arrays by name, and returns a dict of its outputs. `ranks` and `dims` fix ranks and
+    /// extents that neither arrays nor constraints determine, `seed` seeds random numbers. If an array is a block
+    /// tensor, outputs are block tensors.
     #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
     fn __call__<'py>(
         &self,
@@ -65,7 +65,7 @@ impl Program {
         Ok(results)
     }
 
-    /// What goes in and what comes out.
+    /// Arrays that can be bound, and outputs, as text.
     #[getter]
     fn signature(&self) -> String {
         self.inner.signature().to_string()
@@ -76,7 +76,7 @@ impl Program {
     }
 }
 
-/// What is decided besides arrays.
+/// Ranks, extents and the seed of a run.
 fn choices<'a>(
     ranks: Option<HashMap<String, Bound<'_, PyAny>>>,
     dims: Option<HashMap<String, Bound<'_, PyAny>>>,

@@ -1,4 +1,4 @@
-//! The Python package `ijk`: the compiled half of it. `python/ijk` has the rest.
+//! The compiled half of the Python package `ijk`; `python/ijk` is the other half.
 
 mod arrays;
 mod blocks;
@@ -15,7 +15,7 @@ mod run;
 
 use pyo3::prelude::*;
 
-/// Where memory runs out, a call raises `MemoryError`, and Python goes on.
+/// With a reserve, a call raises `MemoryError` when memory runs out, and the process survives.
 #[global_allocator]
 static ALLOCATOR: ijk::WithReserve = ijk::WithReserve;
 

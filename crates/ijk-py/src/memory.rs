@@ -1,16 +1,16 @@
-//! NumPy's arrays in an engine's memory.
+//! Arrays of NumPy in the memory of an engine.
 
 use ijk::{DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
-/// Smaller results than so many bytes are arrays that own their memory: those are made in a microsecond
-/// less, and the allocator of most systems finds memory of that size again by itself.
+/// Results of fewer bytes own their memory: such arrays are cheaper to create, and most allocators reuse memory of that
+/// size by themselves.
 const LEAST: usize = 1 << 20;
 
-/// The memory of a large result: the base of the arrays that look at it. When the last of them is gone,
-/// the memory returns to its engine, for the next result.
+/// The memory of a large result: the base object of arrays that refer to it. When the last of them is deleted, the
+/// memory returns to its engine for later results.
 #[pyclass(module = "ijk", frozen)]
 pub struct Memory {
     tensor: Tensor,
@@ -19,7 +19,7 @@ pub struct Memory {
 
 #[pymethods]
 impl Memory {
-    /// What NumPy makes an array of: one that may be written, and keeps this alive.
+    /// NumPy's array interface: of a writable array that keeps this object alive.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
@@ -31,7 +31,7 @@ impl Memory {
     }
 }
 
-/// An element type as the array interface spells it.
+/// An element type in the spelling of the array interface.
 pub fn typestr(dtype: DType) -> String {
     let order = if cfg!(target_endian = "little") { '<' } else { '>' };
     let (order, kind) = match dtype {
@@ -43,14 +43,14 @@ pub fn typestr(dtype: DType) -> String {
     format!("{order}{kind}{}", dtype.size())
 }
 
-/// An array of a tensor's elements, in its memory, where that is large.
+/// An array of a tensor's elements, in the same memory if that is large.
 pub fn share(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let address = tensor.view_mut().as_mut_ptr() as usize;
     ASARRAY.import(py, "numpy", "asarray")?.call1((Memory { tensor, address },))
 }
 
-/// Whether a tensor has memory that is worth to be shared.
+/// True if a tensor is large enough to share its memory.
 pub fn is_large(tensor: &Tensor) -> bool {
     tensor.byte_len() >= LEAST
 }

@@ -1,15 +1,15 @@
-//! Whole numbers of Python's, with errors that name the argument and say what is allowed.
+//! Integers from Python, with errors that name the argument and the allowed values.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// A whole number from 0 to the greatest of its type. `what` is what it is called: an argument's name.
+/// An integer from 0 to the greatest of its type. Messages name it `what`: the name of an argument.
 pub fn whole<T: TryFrom<u64>>(any: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
     limited(any, what, || format!("a whole number from 0 to {most} is allowed"))
 }
 
-/// A whole number from 0 on; `allowed` says in messages what is.
+/// A non-negative integer; messages list the `allowed` values.
 fn limited<T: TryFrom<u64>>(
     any: &Bound<'_, PyAny>,
     what: &str,
@@ -20,7 +20,7 @@ fn limited<T: TryFrom<u64>>(
     T::try_from(number).map_err(|_| refused())
 }
 
-/// A whole number with a sign.
+/// A signed integer.
 pub fn signed(any: &Bound<'_, PyAny>, what: &str) -> PyResult<i64> {
     let refused = || {
         let (least, most) = (i64::MIN, i64::MAX);
@@ -30,7 +30,7 @@ pub fn signed(any: &Bound<'_, PyAny>, what: &str) -> PyResult<i64> {
     any.extract().map_err(|error| outside(any, error, what, refused))
 }
 
-/// What is raised where a number is too large or no whole one.
+/// The exception for a number that is too large or no integer.
 fn outside(any: &Bound<'_, PyAny>, error: PyErr, what: &str, refused: impl Fn() -> PyErr) -> PyErr {
     let py = any.py();
     if error.is_instance_of::<PyOverflowError>(py) {
@@ -45,7 +45,7 @@ fn outside(any: &Bound<'_, PyAny>, error: PyErr, what: &str, refused: impl Fn() 
     }
 }
 
-/// An axis of a tensor of some rank; whether the tensor has it is not checked.
+/// An axis of a tensor of some rank, with negative numbers from the end; not checked against the rank.
 pub fn axis(any: &Bound<'_, PyAny>, what: &str, rank: usize) -> PyResult<usize> {
     limited(any, what, || match rank {
         0 => "the tensor has no axes".into(),
@@ -53,17 +53,17 @@ pub fn axis(any: &Bound<'_, PyAny>, what: &str, rank: usize) -> PyResult<usize> 
     })
 }
 
-/// Whole numbers from 0 on, by `what` in messages.
+/// Non-negative integers; messages name them `what`.
 pub fn shape<T: TryFrom<u64>>(any: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<T>> {
     list(any, what, |item, what| whole(item, what))
 }
 
-/// Lists of whole numbers from 0 on.
+/// Lists of non-negative integers.
 pub fn shapes(any: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Vec<usize>>> {
     list(any, what, shape)
 }
 
-/// For each axis the elements of a block, or None.
+/// For each axis the extent of a block, or None.
 pub fn blocks(any: &Bound<'_, PyAny>) -> PyResult<Vec<Option<usize>>> {
     let allowed =
         || "a block has 1 element or more, and None means that the axis is not cut".into();
@@ -73,7 +73,7 @@ pub fn blocks(any: &Bound<'_, PyAny>) -> PyResult<Vec<Option<usize>>> {
     })
 }
 
-/// Positions of an axis of some extent; whether the axis has them is not checked.
+/// Positions on an axis of some extent; not checked against it.
 pub fn positions(any: &Bound<'_, PyAny>, axis: usize, extent: usize) -> PyResult<Vec<usize>> {
     let allowed = || match extent {
         0 => "the axis has no positions".into(),
@@ -83,7 +83,7 @@ pub fn positions(any: &Bound<'_, PyAny>, axis: usize, extent: usize) -> PyResult
     list(any, &what, |item, what| limited(item, what, allowed))
 }
 
-/// What is made of each item of something iterable, which is given its name.
+/// Converts each item of an iterable; the conversion receives a name for messages.
 fn list<T>(
     any: &Bound<'_, PyAny>,
     what: &str,

@@ -1,4 +1,4 @@
-//! Arrays that results are written to.
+//! Output arrays of the caller.
 
 use crate::arrays::{Numpy, Readonly, from_tensor};
 use crate::error::{DTypeError, raise};
@@ -13,19 +13,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::fmt;
 
-/// An array for a result.
+/// An output array.
 enum Output<'py> {
-    /// The engine may write to it.
+    /// The engine writes to it.
     Direct(Foreign<Numpy<'py>>),
     /// NumPy copies to it: elements are unaligned, of another byte order, or interleaved.
     Copied(Bound<'py, PyUntypedArray>),
 }
 
-/// What messages call an array for a result.
+/// Name of an output array in messages.
 #[derive(Clone, Copy)]
 enum Name {
     Only,
-    /// Of a tuple.
+    /// An item of a tuple.
     Nth(usize),
 }
 
@@ -38,14 +38,14 @@ impl fmt::Display for Name {
     }
 }
 
-/// What a caller gives as `out`: one array, or a tuple of them.
+/// The argument `out`: one array, or a tuple of them.
 pub struct Outputs<'py> {
     given: Bound<'py, PyAny>,
     outputs: Vec<Output<'py>>,
 }
 
 impl<'py> Outputs<'py> {
-    /// Arrays that can be written, each element of which is its own.
+    /// Checks that arrays are writable and that no two elements overlap.
     pub fn of(out: &Bound<'py, PyAny>) -> PyResult<Self> {
         let Ok(tuple) = out.cast::<PyTuple>() else {
             let (output, _) = Output::of(out, Name::Only)?;
@@ -69,8 +69,8 @@ impl<'py> Outputs<'py> {
         Ok(Self { given: out.clone(), outputs })
     }
 
-    /// Has results written: to these arrays directly, or, where one of them shares memory with an argument,
-    /// once all are computed. Gives what the caller gave.
+    /// Writes results: directly to these arrays, or, if one of them shares memory with an argument, after all are
+    /// computed. Returns the argument `out`.
     pub fn compute(
         mut self,
         engine: &Engine,
@@ -126,7 +126,7 @@ impl<'py> Outputs<'py> {
 }
 
 impl<'py> Output<'py> {
-    /// An array that can be written, each element of which is its own, and its bytes.
+    /// Checks that an array is writable and that no two elements overlap, and returns its footprint, too.
     fn of(any: &Bound<'py, PyAny>, name: Name) -> PyResult<(Self, Footprint)> {
         let array = writable(any, name)?;
         let numpy = Numpy::of(any);
@@ -146,7 +146,7 @@ impl<'py> Output<'py> {
         Ok((Self::Copied(array.clone()), bytes))
     }
 
-    /// The array has the type and shape of a result, of that number from 1.
+    /// Checks that the array has the type and shape of a result, numbered from 1.
     fn check_like(&self, position: usize, result: &Tensor) -> PyResult<()> {
         let (found_dtype, found) = match self {
             Self::Direct(array) => (array.dtype(), array.array().array().shape().to_vec()),
@@ -163,8 +163,7 @@ impl<'py> Output<'py> {
     }
 }
 
-/// An array of NumPy's, of any type, that can be written, each element of which is its own; raises ValueError or
-/// TypeError, if not.
+/// A writable array of NumPy, of any type, without overlapping elements; raises ValueError or TypeError otherwise.
 #[pyfunction]
 #[pyo3(signature = (out, /))]
 pub fn check_out(out: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -172,7 +171,7 @@ pub fn check_out(out: &Bound<'_, PyAny>) -> PyResult<()> {
     distinct(array, Numpy::of(out).as_ref(), Name::Only).map(drop)
 }
 
-/// The array, if it can be written.
+/// The array, if it is writable.
 fn writable<'a, 'py>(
     out: &'a Bound<'py, PyAny>,
     name: Name,
@@ -189,7 +188,7 @@ fn writable<'a, 'py>(
     Err(PyValueError::new_err(message))
 }
 
-/// The bytes of an array, if each of its elements is its own; `numpy` is the array, if ijk computes with its type.
+/// The footprint of an array, if no two elements overlap; `numpy` is the array, if ijk supports its type.
 fn distinct(
     array: &Bound<'_, PyUntypedArray>,
     numpy: Option<&Numpy<'_>>,

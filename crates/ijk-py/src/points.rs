@@ -1,4 +1,4 @@
-//! Which scalar operations depend on which.
+//! Dependencies between scalar operations.
 
 use crate::component::Component;
 use crate::error::raise;
@@ -6,7 +6,7 @@ use ijk::Operations;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-/// Elements of an array: affine images of boxes. `(2, 1) in points` tells whether one is among them.
+/// A set of elements of an array: a union of affine images of boxes. `(2, 1) in points` tests membership.
 #[pyclass(module = "ijk", frozen)]
 pub struct PointSet {
     inner: ijk::PointSet,
@@ -14,13 +14,13 @@ pub struct PointSet {
 
 #[pymethods]
 impl PointSet {
-    /// Whether the set is exactly this, or a superset of what it should be.
+    /// True if the set is exact, False if it is a superset.
     #[getter]
     fn is_exact(&self) -> bool {
         self.inner.is_exact()
     }
 
-    /// The points in order, if there are at most so many; else None.
+    /// The points in order, if there are at most `most`; otherwise None.
     #[pyo3(signature = (limit = 4096))]
     fn points<'py>(&self, py: Python<'py>, limit: u64) -> PyResult<Option<Bound<'py, PyList>>> {
         let Some(points) = self.inner.points(limit) else { return Ok(None) };
@@ -64,7 +64,7 @@ pub fn sets<'py>(
     Ok(named.into_any())
 }
 
-/// How two operations are related: yes or no where both have indices, else the set of elements of the other one.
+/// The relation of two operations: a bool if both have indices, otherwise the set of elements of the other one.
 pub fn related<'py>(
     py: Python<'py>,
     operations: &Operations,

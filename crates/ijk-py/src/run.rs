@@ -1,9 +1,9 @@
-//! Calls the engine.
+//! Calls of the engine.
 
 use crate::error::raise;
 use pyo3::prelude::*;
 
-/// Computes; an exception that an interrupt raised meanwhile goes before the engine's error.
+/// Computes; an exception that an interrupt raised takes precedence over the engine's error.
 pub fn computing<R>(
     py: Python<'_>,
     compute: impl FnOnce() -> Result<R, ijk::Error>,
@@ -14,7 +14,7 @@ pub fn computing<R>(
     })
 }
 
-/// Does work without Python's lock: engines ask for it where work is expected to take long.
+/// Runs work without the interpreter lock; engines call it for long work.
 pub fn detached(work: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| py.detach(work));
 }

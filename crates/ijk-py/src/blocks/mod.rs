@@ -22,13 +22,13 @@ use std::path::PathBuf;
 ///
 /// BigTensor(array, blocks=None)
 ///
-/// array: a NumPy array, or what makes one; it is copied.
-/// blocks: for each axis, elements of a block, or None where the axis is not cut; None for no axis.
+/// array: a NumPy array, or a value that converts to one; it is copied.
+/// blocks: for each axis the extent of a block, or None if the axis is not cut; None if no axis is.
 ///
 /// Its type is (shape, blocks, element type). u + v, - * / and max, min take tensors of one shape and type with
 /// compatible blocks (equal, or one of them None), or a number; u @ v contracts the last axis of u with the
 /// first of v. Raises ijk.Error (a ValueError) or ijk.DTypeError (a TypeError), with the rule, the types and the
-/// axis that does not fit. repr gives the type, str the term.
+/// axis that does not fit. repr is the type, str the term.
 ///
 /// >>> u = ijk.BigTensor(np.arange(6.0).reshape(2, 3), [1, 2])
 /// >>> u
@@ -41,7 +41,7 @@ pub struct BigTensor {
     inner: blocks::BigTensor,
 }
 
-/// Elements from which on an array is copied without Python's lock.
+/// Elements from which on an array is copied without the interpreter lock.
 const LONG_COPY: usize = 1 << 16;
 
 #[pymethods]
@@ -63,8 +63,8 @@ impl BigTensor {
 
     /// The elements, in C order, of a tensor of that shape: numbers, or lists of numbers, or lists of these.
     ///
-    /// dtype: "f64", "array(i64)", "array(array(f32))"; by default what the elements are, all of which have one
-    /// type: 1 and 2.5 have two, so that one of them is to be written 1.0, or dtype to be said.
+    /// dtype: "f64", "array(i64)", "array(array(f32))"; by default the common type of the elements. 1 and 2.5 have
+    /// no common type: write 1.0, or give dtype.
     ///
     /// >>> ijk.BigTensor.lit([[1, 2], [], [3]], [3], [None])
     /// BigTensor([3], [⊥], array(i64))
@@ -83,8 +83,8 @@ impl BigTensor {
 
     /// The tensor of a Zarr V3 array: its chunks are the blocks.
     ///
-    /// Raises ijk.StoreError if there is none, or if it is a result that is not finished. partial=True opens that all
-    /// the same: blocks that are not there are the fill value.
+    /// Raises ijk.StoreError if there is none, or if it is an unfinished result. partial=True opens that, too, with
+    /// the fill value in place of missing blocks.
     #[staticmethod]
     #[pyo3(signature = (path, *, partial = false))]
     fn open(path: PathBuf, partial: bool) -> PyResult<Self> {
@@ -95,7 +95,7 @@ impl BigTensor {
         made(store.and_then(blocks::BigTensor::from_source))
     }
 
-    /// The einsum of tensors, with numpy.einsum's meaning of subscripts; arrays among them are not cut.
+    /// The einsum of tensors, with numpy.einsum's meaning of subscripts; NumPy arrays are operands that are not cut.
     ///
     /// Raises ijk.Error where subscripts are wrong or do not fit, or an index has different blocks.
     #[staticmethod]
@@ -112,7 +112,7 @@ impl BigTensor {
         PyTuple::new(py, self.inner.dims())
     }
 
-    /// For each axis the elements of a block, or None where it is not cut.
+    /// For each axis the extent of a block, or None if it is not cut.
     #[getter]
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.inner.ty().blocks)
@@ -177,18 +177,18 @@ impl BigTensor {
         or_else(other.py(), product)
     }
 
-    /// The greater element of each two: of another tensor, or a number.
+    /// Elementwise maximum with another tensor or a number.
     fn max(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.combined(Zip::Max, other, false)?.ok_or_else(|| no_tensor(other))
     }
 
-    /// The lesser element of each two: of another tensor, or a number.
+    /// Elementwise minimum with another tensor or a number.
     fn min(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.combined(Zip::Min, other, false)?.ok_or_else(|| no_tensor(other))
     }
 
-    /// The tensor repeated to a shape whose extents are whole multiples, aligned at the right; of these blocks,
-    /// which are compatible.
+    /// The tensor repeated to a shape whose extents are integer multiples, aligned at the right, in compatible
+    /// blocks.
     fn bc(&self, shape: &Bound<'_, PyAny>, blocks: &Bound<'_, PyAny>) -> PyResult<Self> {
         let shape: Vec<usize> = numbers::shape(shape, "shape")?;
         made(self.inner.bc(shape, numbers::blocks(blocks)?))
@@ -204,10 +204,10 @@ impl BigTensor {
         made(self.inner.select(all.collect::<PyResult<Vec<_>>>()?))
     }
 
-    /// A function of each element: text such as "x + 1", "f64(x) / 2" or "0 < x and x < 1", or a component of one
-    /// array of rank 0. Of elements that are lists, len(x), sum(x), prod(x), max(x), min(x), all(x), any(x),
-    /// argmax(x) and argmin(x) fold each, and anything else is of each element of each: "x + 1", "sum(x) / len(x)"
-    /// with a cast, "sum(x) / f64(len(x))".
+    /// A function of each element: text such as "x + 1", "f64(x) / 2" or "0 < x and x < 1", or a program in i
+    /// of one array of rank 0. If elements are lists, len(x), sum(x), prod(x), max(x), min(x), all(x), any(x),
+    /// argmax(x) and argmin(x) fold each list, and all other operations apply to each item: "x + 1", or, with a cast,
+    /// "sum(x) / f64(len(x))".
     ///
     /// >>> ijk.BigTensor.lit([[1, 2], [], [3]], [3], [None]).map("sum(x) > 2").collect()
     /// array([ True, False,  True])
@@ -227,8 +227,8 @@ impl BigTensor {
         made(self.inner.reblock(numbers::blocks(blocks)?))
     }
 
-    /// The sum of products along axis i of this and axis j of the other, or another aggregation, such as
-    /// "max(l + r)" or a component of two arrays of rank 1: see ijk.contract.
+    /// The sum of products along axis i of this tensor and axis j of the other, or another aggregation, such as
+    /// "max(l + r)" or a program in i of two arrays of rank 1: see ijk.contract.
     #[pyo3(signature = (other, i, j, aggregation = None))]
     fn contract(
         &self,
@@ -243,12 +243,12 @@ impl BigTensor {
         made(self.inner.contract_by(&other, i, j, by))
     }
 
-    /// Computes it: a NumPy array, of lists an array of Python's.
+    /// Computes the tensor as a NumPy array; of lists, an array of Python lists.
     ///
-    /// workers: how many threads; by default all. memory_limit: most bytes that the result, blocks and buffers may
-    /// take; where not even one block at a time fits, ijk.MemoryLimitError says what would. limit: most bytes of the
-    /// result, 4 GiB by default; more raises ijk.MemoryLimitError at once. assume_finite: products skip missing
-    /// blocks without looking whether the others hold infinities or NaN.
+    /// workers: number of threads; by default all. memory_limit: upper bound, in bytes, of the result, blocks and
+    /// buffers; if not even one block at a time fits, ijk.MemoryLimitError names a limit that suffices. limit: upper
+    /// bound, in bytes, of the result, 4 GiB by default; a larger one raises ijk.MemoryLimitError at once.
+    /// assume_finite: products skip missing blocks without a check of the other blocks for infinities and NaN.
     #[pyo3(signature = (*, workers = None, memory_limit = None, limit = None, assume_finite = false))]
     fn collect<'py>(
         &self,
@@ -269,12 +269,12 @@ impl BigTensor {
         }
     }
 
-    /// Computes it into a Zarr V3 array, chunk by chunk: more than memory holds.
+    /// Computes the tensor into a Zarr V3 array, chunk by chunk; it may be larger than memory.
     ///
-    /// compression: None, or a level of zstd from 1 to 22. What an earlier write of the same tensor left at the path
-    /// is continued: chunks that are finished, and as they were written, are not computed again. resume=False refuses
-    /// whatever is at the path; overwrite=True starts afresh. Raises ijk.StoreError where something else is there,
-    /// another process writes it, or a chunk is not written; those that were written stay, and the same write goes on.
+    /// compression: None, or a level of zstd from 1 to 22. An earlier, unfinished write of the same tensor is
+    /// continued: finished and intact chunks are not computed again. resume=False refuses any array at the path;
+    /// overwrite=True replaces it. Raises ijk.StoreError if the path holds something else, if another process writes
+    /// it, or if a chunk cannot be written; then finished chunks remain, and the same call continues the write.
     #[pyo3(signature = (path, *, compression = None, resume = true, overwrite = false, workers = None, memory_limit = None, assume_finite = false))]
     #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn write(
@@ -315,7 +315,7 @@ impl BigTensor {
         py.detach(|| blocks::BlockPlan::new(&self.inner).to_string())
     }
 
-    /// What NumPy makes an array of: the tensor, collected.
+    /// Conversion to a NumPy array: the collected tensor.
     #[pyo3(signature = (dtype = None, copy = None))]
     fn __array__<'py>(
         &self,
@@ -335,7 +335,7 @@ impl BigTensor {
         }
     }
 
-    /// NumPy's arrays leave operators to block tensors.
+    /// Makes arrays of NumPy leave operators to block tensors.
     #[classattr]
     fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
         py.None()
@@ -352,7 +352,7 @@ impl BigTensor {
 }
 
 impl BigTensor {
-    /// With another tensor, or a number; nothing of what else there is.
+    /// The operation with another tensor or a number; None for other operands.
     fn combined(&self, op: Zip, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Option<Self>> {
         if let Ok(other) = other.cast::<Self>() {
             return made(self.inner.zip(op, &other.get().inner)).map(Some);
@@ -389,7 +389,7 @@ fn made(built: Result<blocks::BigTensor, Error>) -> PyResult<BigTensor> {
     Ok(BigTensor { inner: built.map_err(raise_blocks)? })
 }
 
-/// A tensor, or that another operand may know what to do.
+/// A tensor, or `NotImplemented`, so that Python tries the other operand.
 fn or_else<'py>(py: Python<'py>, tensor: Option<BigTensor>) -> PyResult<Bound<'py, PyAny>> {
     match tensor {
         Some(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
@@ -397,7 +397,7 @@ fn or_else<'py>(py: Python<'py>, tensor: Option<BigTensor>) -> PyResult<Bound<'p
     }
 }
 
-/// A number of Python's or NumPy's, but for complex ones and truth values.
+/// A real number of Python or NumPy; not a bool.
 fn number(any: &Bound<'_, PyAny>) -> Option<f64> {
     let is_bool = any.is_instance_of::<PyBool>();
     let is_number =
@@ -441,7 +441,7 @@ pub fn any_by_name(
     arrays.iter().map(named).collect::<PyResult<_>>().map(Some)
 }
 
-/// A program in Einsum Tuple of tensors: a dict of as many as it has results.
+/// Applies a program in Einsum Tuple to tensors: a dict of its results.
 pub fn apply_by_name<'py>(
     py: Python<'py>,
     program: &ijk::et::Program,
@@ -460,7 +460,7 @@ pub fn apply_by_name<'py>(
     Ok(results)
 }
 
-/// A program of tensors: one, or a tuple of as many as it has results.
+/// Applies a program to tensors: one result, or a tuple of several.
 pub fn apply<'py>(
     py: Python<'py>,
     component: &ijk::Program,
@@ -491,14 +491,14 @@ fn aggregation_of(any: Option<&Bound<'_, PyAny>>) -> PyResult<Aggregation> {
     aggregation.map_err(|error| raise_blocks(error.into()))
 }
 
-/// Pairs of elements along axis i of m1 and axis j of m2, aggregated: the result has the other axes of m1, then
+/// Aggregates pairs of elements along axis i of m1 and axis j of m2: the result has the other axes of m1, then
 /// those of m2.
 ///
 /// aggregation: None for the sum of products; text of l and r, such as "sum(l * r)", "max(l + r)",
-/// "any(l and r)", "any(l == r)", "argmin(l - r)" or "collect(l * r)"; or a component of two arrays of rank 1:
-/// +(i*i)~. . Where elements are lists, the formula folds each pair, as "sum(sum(l * r))" does, or "collect" keeps
+/// "any(l and r)", "any(l == r)", "argmin(l - r)" or "collect(l * r)"; or a program in i of two arrays of rank 1:
+/// +(i*i)~. . If elements are lists, the formula folds each pair, as "sum(sum(l * r))" does, or "collect" keeps
 /// them.
-/// However a sum of products is spelled, it is multiplied as matrices are.
+/// All spellings of a sum of products use the kernels of matrix products.
 ///
 /// >>> ijk.contract(u, u, 1, 1, "max(l + r)").collect()
 /// array([[ 4.,  7.],

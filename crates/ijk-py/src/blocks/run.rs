@@ -12,13 +12,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How often the thread that waits asks whether the user wants it to end.
+/// Interval at which the calling thread checks for an interrupt.
 const ASK: Duration = Duration::from_millis(20);
 
 /// Bytes of a thread's stack.
 const STACK: usize = 2 << 20;
 
-/// The machine's threads, or so many workers.
+/// An executor on all threads of the machine, or on a number of workers.
 pub fn executor(
     workers: Option<&Bound<'_, PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
@@ -40,7 +40,7 @@ pub fn executor(
     Ok(executor)
 }
 
-/// Computes on a thread of its own, while this one waits for it and for the user.
+/// Computes on a new thread, while the calling one waits for it and for interrupts.
 pub fn computing<R: Send>(
     py: Python<'_>,
     executor: Executor,
@@ -52,11 +52,11 @@ pub fn computing<R: Send>(
         std::thread::scope(|scope| {
             let (done, waits) = channel::<()>();
             let running = std::thread::Builder::new().spawn_scoped(scope, move || {
-                // Dropped in the end, whatever happens.
+                // Dropped at the end, also after a panic.
                 let _done = done;
                 compute(&executor)
             });
-            // The system gives no thread where there is no memory for its stack.
+            // The system refuses a thread if there is no memory for its stack.
             let running = running.map_err(|_| RunError::OutOfMemory(STACK))?;
             while waits.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
                 if interrupted() {
@@ -72,7 +72,7 @@ pub fn computing<R: Send>(
     })
 }
 
-/// Tells what became of a result beside what was asked for: what of it was damaged, and that more of it can come.
+/// Warns about damaged blocks of an earlier result that were computed again.
 pub fn saved(py: Python<'_>, saved: PyResult<Saved>) -> PyResult<()> {
     match saved {
         Ok(Saved { damaged: 0, .. }) => Ok(()),

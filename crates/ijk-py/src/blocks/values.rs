@@ -10,10 +10,10 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyString};
 
-/// Lists nest so deep.
+/// Greatest depth of nested lists.
 const MAX_NESTING: usize = 64;
 
-/// Elements of the type that is asked for, or that all of them have, and the type.
+/// Elements of the requested type, or of the one that all of them have, and the type.
 pub fn read(
     elements: &Bound<'_, PyAny>,
     dtype: Option<&str>,
@@ -45,7 +45,7 @@ fn numbers(elements: &Bound<'_, PyAny>) -> PyResult<(ElementType, Vec<Value>)> {
     Ok((view.dtype().into(), view.iter_scalars().map(Value::from).collect()))
 }
 
-/// NumPy's scalars have a length neither, and its arrays of rank 0 are numbers.
+/// True for an iterable other than text; scalars and arrays of rank 0 of NumPy cannot be iterated.
 fn is_list(any: &Bound<'_, PyAny>) -> bool {
     !any.is_instance_of::<PyString>() && any.try_iter().is_ok()
 }
@@ -62,18 +62,18 @@ fn parsed(name: &str) -> PyResult<ElementType> {
     DType::from_name(name).map(ElementType::Number).ok_or_else(wrong)
 }
 
-/// What an element tells of its type: an empty list does not tell of what it is one.
+/// The type of an element as far as it is known: an empty list does not determine the type of its items.
 enum Kind {
     Number(DType),
     List(Option<Box<Kind>>),
 }
 
-/// An element's place, as it is written in Python: `[0]`, `[2][1]`.
+/// The index of an element in Python's syntax: `[0]`, `[2][1]`.
 fn place(at: &[usize]) -> String {
     at.iter().map(|n| format!("[{n}]")).collect()
 }
 
-/// An element that told its type: where it stands, how it is written, its type.
+/// An element of known type: its index, its text, its type.
 type Told = (String, String, String);
 
 fn kind(any: &Bound<'_, PyAny>, at: &[usize]) -> PyResult<Kind> {
@@ -115,7 +115,7 @@ fn short(name: &str) -> &str {
     }
 }
 
-/// The type that all elements of a list have, as far as they tell it.
+/// The type of all elements of a list, as far as it is known.
 fn common(all: &[Bound<'_, PyAny>], at: &[usize]) -> PyResult<Option<Kind>> {
     let mut first: Option<(usize, Kind)> = None;
     for (n, any) in all.iter().enumerate() {
@@ -136,7 +136,7 @@ fn common(all: &[Bound<'_, PyAny>], at: &[usize]) -> PyResult<Option<Kind>> {
     Ok(first.map(|(_, kind)| kind))
 }
 
-/// What two elements tell of one type; both if they have two.
+/// The common type of two elements; both elements if their types differ.
 fn both(left: Kind, right: Kind) -> Result<Kind, (Kind, Kind)> {
     match (left, right) {
         (Kind::List(None), Kind::List(of)) | (Kind::List(of), Kind::List(None)) => {
@@ -161,7 +161,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// An element as Python writes it, if that is short.
+/// An element in Python's syntax, if that is short.
 fn written(any: &Bound<'_, PyAny>) -> String {
     let text = any.repr().map(|text| text.to_string()).unwrap_or_default();
     if text.chars().count() > 40 { "…".into() } else { text }
@@ -193,7 +193,7 @@ fn value(any: &Bound<'_, PyAny>, of: &ElementType, at: &[usize]) -> PyResult<Val
         ElementType::Number(_) if is_list(any) => Err(refused(": it is a list".into())),
         ElementType::Number(dtype) => scalar(any, *dtype).map(Value::Number).map_err(|error| {
             match error.is_instance_of::<PyValueError>(any.py()) {
-                // It is a number, but none that the type has.
+                // A number, but not a value of the type.
                 true => PyValueError::new_err(format!(
                     "element {}: {}",
                     place(at),
@@ -214,7 +214,7 @@ fn value(any: &Bound<'_, PyAny>, of: &ElementType, at: &[usize]) -> PyResult<Val
 }
 
 fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
-    // NumPy's scalars are numbers of Python's.
+    // Scalars of NumPy convert to numbers of Python.
     let any = &if any.hasattr("dtype")? { any.call_method0("item")? } else { any.clone() };
     let beyond = || PyValueError::new_err(format!("{any} is beyond the numbers of {dtype}"));
     let whole = || {
@@ -243,7 +243,7 @@ fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
     })
 }
 
-/// An array of Python's lists.
+/// An array of Python lists.
 pub fn objects<'py>(py: Python<'py>, lists: &Lists) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy")?;
     let array = numpy.call_method1("empty", (lists.items.len(), "O"))?;
@@ -253,7 +253,7 @@ pub fn objects<'py>(py: Python<'py>, lists: &Lists) -> PyResult<Bound<'py, PyAny
     array.call_method1("reshape", (&lists.shape,))
 }
 
-/// An element as one of Python's.
+/// An element as a Python object.
 fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Number(Scalar::Bool(x)) => x.into_bound_py_any(py),
