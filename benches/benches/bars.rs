@@ -1,4 +1,4 @@
-//! What users write, through the public interface, beside the best peer in the same run:
+//! Programs through the public interface beside the best peer, interleaved in one run:
 //! `cargo bench -p ijk-benches --bench bars`. docs/performance/README.md quotes it.
 //!
 //! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
@@ -26,7 +26,7 @@ fn program(source: &str) -> Program {
     ijk::i(source).expect("the program compiles")
 }
 
-/// Applies to two arguments, into memory that is there.
+/// Applies to two arguments, into an existing array.
 fn apply(engine: &Engine, f: &Program, arguments: [TensorView<'_>; 2], out: TensorViewMut<'_>) {
     engine.apply_into(f, &arguments[..], &mut [out]).expect("the shapes fit");
 }
@@ -49,7 +49,7 @@ fn product(engine: &Engine, threads: usize) {
     report("ik*kj~ijk . +ijk~ij, 1024³", 2.0 * (n as f64).powi(3), times, "faer");
 }
 
-/// Beside moving an axis first, multiplying, and moving it back.
+/// Beside permuting an axis, multiplying, and permuting back.
 fn permuted(engine: &Engine, threads: usize) {
     let n = 48;
     let f = program("abcd*eb~abcde . +abcde~aecd");

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Elements along each side of a block.
 const BLOCK: usize = 1024;
-/// Bytes that products of arrays on disk may take.
+/// Memory limit, in bytes, of products of arrays on disk.
 const MEMORY: u64 = 512_000_000;
 
 const CASES: [(&str, &str, &str); 2] =
@@ -24,7 +24,7 @@ const CASES: [(&str, &str, &str); 2] =
 fn main() {
     let n = std::env::args().filter_map(|text| text.parse().ok()).next().unwrap_or(8192);
     let rounds = if n > 4096 { 2 } else { 5 };
-    // The other process starts as this one does, and gets no further than this call.
+    // The second process runs the same code, and does not return from this call.
     let cluster = Arc::new(Cluster::launch(2).expect("another process"));
     let (a, b) = (matrix(n), matrix(n));
     let threads = |threads| Arc::new(ijk_cpu::Engine::builder().threads(threads).build());
@@ -33,7 +33,7 @@ fn main() {
     let two = Executor::on(threads(1)).workers(1).cluster(Arc::clone(&cluster));
     let products = CASES.map(|(_, _, by)| u.contract_by(&v, 1, 0, by).expect("a type"));
     if cluster.process() > 0 {
-        // It does its part of the product as often as the first one asks for the whole.
+        // It computes its part of the product as often as the first one the whole.
         products.iter().for_each(|blocks| (0..rounds).for_each(|_| compute(&two, blocks)));
         return;
     }

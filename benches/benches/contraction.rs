@@ -65,7 +65,7 @@ fn products(machine: &Machine, threads: usize) {
     }
 }
 
-/// `abcd*eb~abcde . +abcde~aecd` beside moving b first, multiplying, and moving e back.
+/// `abcd*eb~abcde . +abcde~aecd` beside permuting b to the front, multiplying, and permuting e back.
 fn permuted(machine: &Machine, threads: usize) {
     let n = 48;
     let i = n as isize;
@@ -93,7 +93,7 @@ fn permuted(machine: &Machine, threads: usize) {
     report("abcd*eb . +abcde~aecd, 48", 2.0 * (n as f64).powi(5), times, "permute + faer");
 }
 
-/// Other semirings beside our own matrix product.
+/// Other semirings beside the matrix product of the engine.
 fn semirings(machine: &Machine) {
     let n = 512;
     let (a, mut b) = (numbers(n * n), numbers(n * n));
@@ -123,7 +123,7 @@ fn semirings(machine: &Machine) {
     report("<(ik+kj) 512³ with a NaN", 2.0 * (n as f64).powi(3), times, "product");
 }
 
-/// Matrix by vector, either order of memory.
+/// Matrix by vector, row-major and column-major.
 fn vectors(machine: &Machine) {
     let n = 4096;
     let (a, x) = (numbers(n * n), numbers(n));
@@ -168,7 +168,7 @@ fn axpys(a: &[f32], x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// `[i+k]*k~ik . +ik~i` beside the two loops one would write.
+/// `[i+k]*k~ik . +ik~i` beside two plain loops.
 fn correlation() {
     let (m, k) = (10_000_000, 64);
     let (a, x) = (numbers(m + k - 1), numbers(k));

@@ -1,13 +1,13 @@
-//! Einsum beside other crates that have it, interleaved in one run, on one thread:
+//! Einsum beside that of other crates, interleaved in one run, on one thread:
 //! `cargo bench -p ijk-benches --features rust-peers --bench einsum`.
 //!
-//! * *ndarray*: `ndarray-einsum`, whose path is found before the clock runs; it contracts in the order that is written;
-//! * *strided*: `strided-opteinsum`, which finds an order and multiplies with faer.
+//! * *ndarray*: `ndarray-einsum`, which contracts in the written order; its search for a path is not timed;
+//! * *strided*: `strided-opteinsum`, which searches for an order and multiplies with faer.
 //!
-//! Both take `f64` and give results in new memory, as ijk does here. Each line gives the best time of each, and how many
-//! times as fast as the faster of the others ijk is. What they give is compared first.
+//! All take `f64` and allocate results. Each line has the best time of each, and the speed of ijk relative to the faster of
+//! the others. Results are compared first.
 //!
-//! Argument: the seconds that each case takes at least (0.3).
+//! Argument: least seconds for each case (0.3).
 
 use ijk::ndarray::ArrayD;
 use ijk::{Engine, TensorView};
@@ -78,7 +78,7 @@ impl Case {
         Self { subscripts, operands: inputs.split(',').enumerate().map(operand).collect() }
     }
 
-    /// The best time of each, in turn.
+    /// The best time of each, interleaved.
     fn race(&self, engine: &Engine, least: Duration) -> [Duration; 3] {
         let views: Vec<TensorView<'_>> =
             self.operands.iter().map(|operand| TensorView::from_array(operand)).collect();
@@ -108,7 +108,7 @@ impl Case {
     }
 }
 
-/// An operand as a view of the other crate's.
+/// An operand as a view of the other crate.
 fn strided(operand: &ArrayD<f64>) -> EinsumOperand<'_> {
     let shape = operand.shape();
     let data = operand.as_slice().expect("contiguous");

@@ -1,6 +1,6 @@
 //! Statements of Einsum Tuple beside the best peer in the same run:
-//! `cargo bench -p ijk-benches --bench et`. Core programs are written by hand, so that nothing but
-//! planning and the engine is measured.
+//! `cargo bench -p ijk-benches --bench et`. Core IR is written by hand, so that only planning and the engine
+//! are measured.
 //!
 //! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
 
@@ -26,7 +26,7 @@ fn main() {
     }
 }
 
-/// A program of one statement that adds up.
+/// A program of one statement that sums.
 struct Sum {
     program: Program,
     instance: Instance,

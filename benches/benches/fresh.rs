@@ -1,22 +1,17 @@
-//! Results in memory of their own: `cargo bench -p ijk-benches --bench fresh`.
+//! Allocation of results: `cargo bench -p ijk-benches --bench fresh`.
 //!
-//! `ij+1~ij` of 4096² `f32`, 64 MB, in turn with a plain `Vec` and with itself in other memory:
+//! `ij+1~ij` of 4096² `f32`, 64 MB, with outputs in several kinds of memory, interleaved:
 //!
-//! * *loop into a new `Vec`*: what Rust without ijk does, on one thread;
-//! * *ordinary pages*: into an array that ndarray allocated, as results were before;
-//! * *taken by ndarray*: a result that became an array of ndarray and is freed as such, so that
-//!   nothing comes back: new memory in huge pages;
-//! * *dropped*: a result whose memory comes back to the engine;
-//! * *reused*: into the same memory each time, which is as good as it gets.
+//! * *loop into a new `Vec`*: Rust without ijk, on one thread;
+//! * *ordinary pages*: into an array that ndarray allocates;
+//! * *taken by ndarray*: a result that becomes an array of ndarray, which frees it, so that nothing
+//!   returns to the pool: new memory in huge pages;
+//! * *dropped*: a result whose memory returns to the pool of the engine;
+//! * *reused*: into the same memory each time, the lower bound.
 //!
-//! What to expect: a page fault for each 4 kB costs 1 to 1.5 µs under virtualisation, 16,384 of
-//! them 16 to 25 ms, beside the 4 to 6 ms that the work takes. With huge pages there are 32 faults, and
-//! what remains is that the kernel zeroes 64 MB at 10 to 15 GB/s, 4 to 7 ms (half of it with two
-//! threads): twice to three times as fast as ordinary pages. Memory that came back has neither: as
-//! fast as reused memory, 4 to 6 times as fast as ordinary pages.
-//!
-//! Seen on two busy cores with one thread: 67 ms, 17 ms and 11 ms, 3.8 and 6.2 times. All ways were
-//! twice as slow as expected, and so in proportion.
+//! Ordinary pages cost a page fault for each 4 kB, huge pages one for each 2 MB; in both the operating
+//! system zeroes the memory. Memory of the pool costs neither, so *dropped* should be as fast as
+//! *reused*. docs/performance/runtime.md has figures.
 //!
 //! Arguments: repetitions (31), rows and columns (4096).
 
@@ -39,10 +34,10 @@ fn main() {
     }
 }
 
-/// What it is called, and a run.
+/// A name and a run.
 type Way<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 
-/// The median of each way, in turn.
+/// Prints the median time of each way, interleaved.
 fn race(engine: &Engine, program: &Program, input: &[f32], n: usize, repetitions: usize) {
     let view = || [TensorView::from_slice(input, &[n, n]).expect("it fits")];
     let fresh = || engine.apply(program, &view()[..]).expect("it runs").swap_remove(0);
@@ -77,7 +72,7 @@ fn race(engine: &Engine, program: &Program, input: &[f32], n: usize, repetitions
     let mut times = vec![Vec::new(); ways.len()];
     for round in 0..=repetitions {
         for ((name, run), times) in ways.iter_mut().zip(&mut times) {
-            // What came back must not serve those who are to get new memory.
+            // An empty pool, so that the other ways allocate new memory.
             if *name != "dropped" {
                 engine.release_memory();
             } else {

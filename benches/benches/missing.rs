@@ -1,9 +1,9 @@
-//! Products of matrices that lack blocks, beside the product of whole ones: `cargo bench -p ijk-benches --bench
+//! Products of matrices with missing blocks, beside the product of whole ones: `cargo bench -p ijk-benches --bench
 //! missing`, perhaps with `-- 16` for fewer blocks along each side.
 //!
-//! Arrays are on disk. Each line gives the best time, the part that it is of the whole product's, and the part of its
-//! block products: what is missing costs nothing where both are the same. Then come grids of which nearly nothing is
-//! there, which have nothing to do.
+//! Arrays are on disk. Each line has the best time, its ratio to that of the whole product, and the ratio of their numbers
+//! of block products: missing blocks cost nothing if both ratios are equal. The last grids have hardly any blocks, so that
+//! only overhead remains.
 
 use ijk::blocks::{BigTensor, Block, Executor, MemoryStore, Sink, ZarrOptions};
 use ijk::{DType, Tensor};
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 /// Elements along each side of a block.
 const BLOCK: usize = 256;
 
-/// Times of which the best counts.
+/// Repetitions, of which the best counts.
 const ROUNDS: usize = 5;
 
-/// Whether there is a block at a row and a column of the grid.
+/// True if there is a block at a row and a column of the grid.
 type Has = fn(usize, usize) -> bool;
 
 fn main() {
@@ -71,7 +71,7 @@ fn main() {
     }
 }
 
-/// Writes a matrix of `n` by `n` blocks, of which some are there.
+/// Writes a matrix of `n` by `n` blocks, some of them missing.
 fn save(path: &Path, n: usize, block: usize, has: fn(usize, usize) -> bool) {
     let side = [n * block; 2];
     let nothing = BigTensor::zeros(DType::F32, side, [Some(block); 2]).expect("a type");

@@ -1,7 +1,7 @@
-//! Nests against loops written by hand, in turn within one run: `cargo bench --bench nest`.
+//! Nests beside loops written by hand, interleaved in one run: `cargo bench --bench nest`.
 //!
-//! Prints the best time of each (on a busy machine, of what ran undisturbed), and their ratio (above 1: the engine is faster). One thread,
-//! unless `IJK_THREADS` says otherwise.
+//! Prints the best time of each (the least disturbed one on a busy machine), and their ratio (above 1: the engine is
+//! faster). `IJK_THREADS` is the number of threads, by default one.
 
 use ijk_cpu::{Compiled, Engine};
 use ijk_plan::plan::{
@@ -79,7 +79,7 @@ fn best(repeats: usize, mut run: impl FnMut()) -> f64 {
     (0..repeats).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Both in turn, several times; prints nanoseconds for each.
+/// Runs both alternately, several times, and prints nanoseconds of each.
 fn compare(name: &str, bytes: usize, mut engine: impl FnMut(), mut hand: impl FnMut()) {
     let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..12 {
@@ -97,7 +97,7 @@ fn compare(name: &str, bytes: usize, mut engine: impl FnMut(), mut hand: impl Fn
     );
 }
 
-/// What runs a plan of one argument and one result.
+/// A closure that runs a plan of one argument and one result.
 fn runner<'a>(
     engine: &'a Engine,
     compiled: &'a Compiled,
@@ -301,7 +301,7 @@ fn main() {
     tiny(&engine);
 }
 
-/// What a cached call costs.
+/// Overhead of a call with a compiled plan.
 fn tiny(engine: &Engine) {
     let body = vec![
         Node::Load(0),

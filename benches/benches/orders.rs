@@ -1,13 +1,13 @@
-//! Whether orders of contraction that are found are fast ones: `cargo bench -p ijk-benches --bench orders`.
+//! Quality of orders of contraction: `cargo bench -p ijk-benches --bench orders`.
 //!
-//! Products of three tensors can be multiplied in three orders. All of them are timed, in turn, and the one
-//! that is found by estimated time (`ijk-plan/src/order/time.rs`) is compared with the fastest. Estimates are
-//! fixed numbers, so that bits are the same on every machine: this is how they are checked. Beside it, how good
-//! the order of the fewest multiplications is.
+//! Three tensors can be multiplied in three orders. All of them are timed, interleaved, and the order with the
+//! least estimated time (`ijk-plan/src/order/time.rs`) is compared with the fastest. Estimates use fixed
+//! numbers, so that bits are the same on every machine; this bench checks them. The order of the fewest
+//! multiplications is compared, too.
 //!
-//! Shapes are drawn at random for each product of the list, from sides that are short (a vector of a
-//! register, or less) or long. In the end: in how many cases the order is within 1.25 and 1.5 times the
-//! fastest, and the geometric mean and the worst of the ratios.
+//! Shapes are drawn at random for each product of the list, from extents that are short (at most a vector
+//! register) or long. The summary has the share of cases within 1.25 and 1.5 times the fastest order, and the
+//! geometric mean and the maximum of the ratios.
 //!
 //! Arguments: rounds (9), shapes of each product (6), a seed (1).
 
@@ -33,7 +33,7 @@ const PRODUCTS: [&str; 12] = [
 const SIDES: [u64; 8] = [2, 5, 16, 32, 100, 128, 300, 1000];
 /// Multiplications of the cheapest order.
 const WORK: std::ops::Range<f64> = 1e5..4e8;
-/// Elements that a tensor, and multiplications that an order may have, so that the bench ends.
+/// Upper bounds of the elements of a tensor and of the multiplications of an order, so that the bench ends.
 const MOST_ELEMENTS: f64 = 2e7;
 const MOST_WORK: f64 = 4e9;
 
@@ -70,7 +70,7 @@ fn summary(what: &str, ratios: &mut [f64]) {
     );
 }
 
-/// Numbers that look random.
+/// Pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -90,7 +90,7 @@ struct Case {
 const ORDERS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
 
 impl Case {
-    /// Shapes with which a product takes neither too little nor too much.
+    /// Shapes of products that take neither too little time nor too much.
     fn draw(text: &'static str, random: &mut Random) -> Option<Self> {
         (0..200).find_map(|_| {
             let mut extents: Vec<(char, u64)> = Vec::new();
@@ -125,7 +125,7 @@ impl Case {
         [path.multiplications(), path.largest().max(largest)]
     }
 
-    /// How many times the fastest order the one that is found takes, and that of the fewest multiplications.
+    /// Times of the order that is found, and of that of the fewest multiplications, relative to the fastest.
     fn race(&self, engine: &Engine, rounds: usize) -> [f64; 2] {
         let data: Vec<Vec<f32>> =
             self.shapes.iter().map(|shape| numbers(shape.iter().product())).collect();

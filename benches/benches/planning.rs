@@ -1,10 +1,10 @@
-//! How long planning takes: `cargo bench -p ijk-benches --bench planning`.
+//! Time of planning: `cargo bench -p ijk-benches --bench planning`.
 //!
-//! A known program is called with a new shape each time, as a model is with sequences of any length: it is
-//! bound, lowered, planned and compiled for the CPU, and then run. Calls with a shape that is known take what
-//! is left without planning; the difference is what it costs. Arrays are small, so that it shows.
+//! A parsed program is called with a new shape each time, as a model on sequences of any length: it is bound,
+//! lowered, planned, compiled and run. Calls with a cached shape only run; the difference is the cost of
+//! planning. Arrays are small, so that it dominates.
 //!
-//! Arguments: rounds (20), words of the names of programs that are wanted.
+//! Arguments: rounds (20), parts of the names of programs.
 
 use ijk::ndarray::Array1;
 use ijk::{Einsum, Engine};
@@ -12,11 +12,11 @@ use ijk_tensor::counting::Counting;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// As in Python's module, and counted.
+/// The allocator of the Python package, with counters.
 #[global_allocator]
 static ALLOCATOR: Counting<ijk::WithReserve> = Counting::new(ijk::WithReserve);
 
-/// More shapes than plans are kept, so that each is new again when its turn comes.
+/// More shapes than the cache has plans, so that each is evicted before its next turn.
 const SHAPES: std::ops::Range<usize> = 64..1064;
 
 const I: [&str; 3] =
@@ -54,7 +54,7 @@ fn main() {
     }
 }
 
-/// The best of some rounds of calls with each shape, and with one.
+/// The best of some rounds of calls with all shapes in turn, and with one shape.
 fn report(name: &str, rounds: usize, data: &[Array1<f32>], call: impl Fn(&Array1<f32>)) {
     let known = &data[data.len() / 2];
     let mut best = [f64::INFINITY; 2];

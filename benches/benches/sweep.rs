@@ -1,5 +1,5 @@
-//! Programs whose statements sweep over rows together, beside the same programs statement by
-//! statement: `cargo bench -p ijk-benches --bench sweep`.
+//! Programs whose statements are fused to a sweep over blocks of rows, beside the same programs
+//! statement by statement: `cargo bench -p ijk-benches --bench sweep`.
 //!
 //! Each line gives the best time of both and the ratio of their rates.
 
@@ -14,11 +14,11 @@ use std::hint::black_box;
 /// Name, program, the shape of all its arguments, operations.
 type Case = (&'static str, &'static str, [u64; 2], f64);
 
-/// A square and, roughly, an operation for each of its elements.
+/// A square matrix, and about one operation for each of its elements.
 const SQUARE: [u64; 2] = [4096; 2];
 const ELEMENTS: f64 = 4096.0 * 4096.0;
 
-/// So many queries, keys and values for attention.
+/// Numbers of queries, keys and values for attention.
 const LENGTH: u64 = 8192;
 const PRODUCTS: f64 = 4.0 * 64.0 * (LENGTH * LENGTH) as f64;
 
@@ -80,7 +80,7 @@ fn compare(engine: &Engine, &(name, source, shape, operations): &Case) {
     report(name, operations, times, "one by one");
 }
 
-/// The program with that much near.
+/// The program compiled for a number of near bytes: larger arrays are swept.
 fn compiled(
     engine: &Engine,
     program: &Program,

@@ -1,13 +1,12 @@
-//! The same work on one thread and on two, in turn: `cargo bench -p ijk-benches --bench threads`.
+//! The same work on one thread and on two, interleaved: `cargo bench -p ijk-benches --bench threads`.
 //!
-//! Each line gives the median time of both, the median of the ratios of neighbouring runs, and the
-//! ratio of the best times. At the end stand the cases that two threads slow down by more than 5 %:
-//! there are to be none. All that needs a machine with two cores to spare: beside the cases, plain
-//! loops run on one thread and on two at once, and the last line says what a second thread was worth to
-//! them. Where that is much less than 2, others kept the cores busy, and medians say little; the
-//! ratio of the best times is what to look at then.
+//! Each line has the median time of both, the median of the ratios of adjacent runs, and the ratio of
+//! the best times. The last lines list the cases that two threads slow down by more than the tolerance:
+//! there should be none. The bench needs two idle cores: between the cases, plain loops run on one
+//! thread and on two concurrently, and the last line has their speedup. If that is much less than 2,
+//! other processes kept the cores busy; then only the ratio of the best times is meaningful.
 //!
-//! Arguments: part of the name of the cases wanted, repetitions (25).
+//! Arguments: part of the names of cases, repetitions (25).
 
 use ijk::et::{self, Bindings};
 use ijk::{Engine, Program, Tensor, TensorView, TensorViewMut};
@@ -15,10 +14,10 @@ use ijk_benches::numbers;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Work so short is repeated until a measurement takes this long.
+/// Shorter work is repeated until a measurement takes this long.
 const SHORT: Duration = Duration::from_micros(200);
 
-/// By how much two threads may be slower.
+/// Tolerated slowdown by a second thread.
 const SLOWER: f64 = 1.05;
 
 /// Programs in i with the shapes of their arguments as functions of a size, and the sizes.
@@ -99,7 +98,7 @@ fn main() {
     println!("a second thread did {gain:.2} times the work of one in plain loops{busy}");
 }
 
-/// How many times the work of one thread two do in the same time, as others leave them cores.
+/// Speedup of plain loops by a second thread, which depends on the load of the machine.
 fn gain() -> f64 {
     let start = Instant::now();
     spin();
@@ -111,7 +110,7 @@ fn gain() -> f64 {
     2.0 * one.as_secs_f64() / (start.elapsed() - one).as_secs_f64()
 }
 
-/// A millisecond or so of arithmetic.
+/// About a millisecond of arithmetic.
 fn spin() {
     let mut x = 1u64;
     for n in 0..1_000_000 {
@@ -119,7 +118,7 @@ fn spin() {
     }
 }
 
-/// Two engines, and what was found so far.
+/// Two engines, and results so far.
 struct Race {
     engines: [Engine; 2],
     repetitions: usize,
@@ -129,7 +128,7 @@ struct Race {
 }
 
 impl Race {
-    /// A program in i, into memory that is there.
+    /// A program in i, into existing arrays.
     fn program(&mut self, name: &str, program: &Program, shapes: &[Vec<usize>]) {
         if !name.contains(&self.wanted) {
             return;
@@ -147,7 +146,7 @@ impl Race {
         });
     }
 
-    /// A program in Einsum Tuple on that many rows.
+    /// A program in Einsum Tuple on a number of rows.
     fn rows(&mut self, name: &str, program: &et::Program, count: usize) {
         if !name.contains(&self.wanted) {
             return;
@@ -165,14 +164,13 @@ impl Race {
     fn run(&mut self, name: &str, mut run: impl FnMut(&Engine)) {
         let [one, two] = &self.engines;
         let mut batch = |engine: &Engine, runs: u32| {
-            // Arrays that one core has just gone through alone lie in its caches; what a loop meets is what the
-            // same threads left there.
+            // Warm up with the same threads: arrays that one core has just streamed are in its private caches.
             run(engine);
             let start = Instant::now();
             (0..runs).for_each(|_| run(engine));
             start.elapsed() / runs
         };
-        // The first runs plan, and start threads.
+        // The first runs plan and start threads.
         [one, two].iter().for_each(|engine| _ = batch(engine, 2));
         let each = batch(one, 3).max(Duration::from_nanos(20));
         let runs = (SHORT.as_nanos() / each.as_nanos()).max(1) as u32;

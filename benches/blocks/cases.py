@@ -1,4 +1,4 @@
-"""What is computed, and how each contestant is asked for it."""
+"""Cases, with an expression for each contestant."""
 
 from dataclasses import dataclass, field
 from typing import Callable
@@ -76,7 +76,7 @@ def batched(count, side, chunks):
 
 
 def row_sums(side, block):
-    """Row sums of a product that nobody needs."""
+    """Row sums of a product that need not be stored."""
     square = matrix(side, side, block)
     return Case(
         f"row sums of a product, {side}²",
@@ -113,7 +113,7 @@ def max_plus(side, block):
 
 
 def all_cases(scale):
-    """All of them, with extents that much smaller."""
+    """All cases with smaller extents."""
     n, block = 8192 // scale, 1024 // scale
     return [
         product(n, n, n, block, f"product, {n}²"),

@@ -3,11 +3,10 @@
     python3 -m venv target/peers && target/peers/bin/pip install -r benches/requirements.txt
     cd benches && ../target/peers/bin/python -m blocks.race [--only 'product*'] [--threads 2]
 
-Both read the same stores and write one in the same chunks, not compressed. ijk is the command, and its time is
-that of the whole process, which obeys `--memory`; Dask runs with as many threads, each with one of BLAS, and
-its time is that of the computation, without Python's start. Where there are several ways to write a case for Dask
-the fastest counts. A time is the least of all rounds; memory is the most that the process had at a time. Results
-are compared. A ratio above 1 says that ijk is faster.
+Both read the same stores and write one in the same chunks, not compressed. ijk is the command, timed as a whole
+process, within `--memory`; Dask runs with as many threads, each with one of BLAS, timed without the start of
+Python. If a case can be written in several ways for Dask, the fastest counts. A time is the least of all rounds;
+memory is the peak of the process. Results are compared. ijk is faster where a ratio is above 1.
 """
 
 import argparse
@@ -32,7 +31,7 @@ TOLERANCE = 1e-4
 
 
 class Outcome:
-    """What became of a case: for each way the seconds and the bytes of its runs, or why there are none."""
+    """Outcome of a case: for each way the seconds and the bytes of its runs, or the reason for a failure."""
 
     def __init__(self, case):
         self.case, self.runs, self.failures = case, {}, {}
@@ -51,13 +50,13 @@ class Outcome:
         return runs and runs[1]
 
     def ratio(self):
-        """How many times as fast as Dask ijk is."""
+        """The speed of ijk relative to Dask."""
         ours, theirs = self.seconds("ijk"), self.seconds("dask")
         return theirs / ours if ours and theirs else None
 
 
 def finish(command, threads, limit):
-    """Runs a process: seconds, what it printed, and the most memory it had."""
+    """Runs a process: seconds, output, and peak memory."""
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as printed:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -75,7 +74,7 @@ def finish(command, threads, limit):
 
 
 def waited(process, end):
-    """The code a process ends with, and what it used; it is killed when its time is over."""
+    """Exit code and resources of a process; it is killed after its time limit."""
     while True:
         found, status, usage = os.wait4(process.pid, os.WNOHANG)
         if found:
@@ -87,7 +86,7 @@ def waited(process, end):
 
 
 class Race:
-    """Contestants, and where their files are."""
+    """Contestants and their folders."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -115,7 +114,7 @@ class Race:
         """One run, whose first result is compared with that of ijk."""
         out, first = self.folder / "out.zarr", self.folder / "first.zarr"
         shutil.rmtree(out, ignore_errors=True)
-        # What was written before is not written to the disk in the next one's time.
+        # Flushes the disk cache, so that the next run does not pay for earlier writes.
         os.sync()
         try:
             outcome.runs[way].append(run(out))
@@ -148,7 +147,7 @@ HEAD = ["case", "ijk", "GFLOP/s", "memory", "Dask", "memory", "ratio"]
 
 
 def table(outcomes):
-    """What was found, in Markdown."""
+    """The results in Markdown."""
     lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     for o in outcomes:
         own = o.seconds("ijk")
@@ -160,7 +159,7 @@ def table(outcomes):
 
 
 def mebibytes(count):
-    """Bytes, to be read."""
+    """Bytes in a readable unit."""
     return f"{count / 2**20:,.0f} MiB" if count else "–"
 
 

@@ -17,7 +17,7 @@ SCALE = 64
 
 
 class Cases(unittest.TestCase):
-    """What is asked of the contestants."""
+    """Expressions for the contestants."""
 
     def test_all_ways_of_dask_compute_the_same(self):
         for case in all_cases(SCALE):

@@ -13,7 +13,7 @@ import dask.array as da
 from .cases import all_cases
 from .data import create
 
-# What a run may take at most: the rest of the machine goes on.
+# Memory limit of a run, so that the machine stays usable.
 LIMIT = 16 << 30
 
 

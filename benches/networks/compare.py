@@ -70,7 +70,7 @@ def searched(ijk, net, name):
 
 
 def row(ijk, name, efforts, peers, kept):
-    """Prints what every search finds for a network; gives what is not met."""
+    """Prints the results of every search for a network; returns unmet goals."""
     net = network(name)
     found = {effort: searched(ijk, net, effort) for effort in efforts}
     for peer in peers:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-# So many letters that no network needs them all.
+# More letters than any network has indices.
 FIRST_LETTER = 0x4E00
 
 
 def arrays(net, dtype="float32", seed=0):
-    """Operands of positive numbers such that no product along the way becomes too large or too small:
-    what summing over an index multiplies is divided out of the operands that have it, in equal parts."""
+    """Operands of positive numbers, scaled so that no intermediate over- or underflows: the extent of a summed
+    index is divided out of the operands that have it, in equal parts."""
     random = np.random.default_rng(seed)
     extents, output = net["extents"], set(net["output"])
     holders = np.zeros(len(extents))
@@ -31,7 +31,7 @@ def subscripts(net, shift=0):
 
 
 def steps(net, path):
-    """What each step of a path computes: its positions, and subscripts of letters from `a` on."""
+    """Positions and subscripts of each step of a path, with letters from `a` on."""
     left = [list(indices) for indices in net["operands"]]
     found = []
     for number, positions in enumerate(path):

@@ -3,12 +3,11 @@
     python3 -m venv target/peers && target/peers/bin/pip install -r benches/requirements.txt .
     cd benches && ../target/peers/bin/python -m networks.race [--only 'regular*'] [--threads 2]
 
-Every network is computed along one path that is the same for all, the one that ijk finds; and with a
-path that each finds itself, where the time of the search counts. PyTorch multiplies pair by pair with
-torch.einsum, or as opt_einsum calls it: the faster of both counts. JAX does likewise, compiled, and
-its time of compilation is told apart. Peers find paths by opt_einsum, `auto` or `auto-hq`: that of the
-smaller total counts. Results are compared. A time is the least of the medians of all rounds; a ratio above
-1 says that ijk is faster.
+Every network is computed along the path that ijk finds, and along a path that each contestant finds itself,
+including the time of its search. PyTorch multiplies pair by pair with torch.einsum, or by opt_einsum: the
+faster counts. JAX does the same, compiled; its compilation is reported separately. Peers search with
+opt_einsum, `auto` or `auto-hq`: the smaller total counts. Results are compared. A time is the least of the
+medians of all rounds; ijk is faster where a ratio is above 1.
 """
 
 import argparse
@@ -54,7 +53,7 @@ class Contestant:
 
 
 class Outcome:
-    """What became of a network: seconds of runs by contestant and way, and of the compilation before
+    """Outcome of a network: seconds of runs by contestant and way, and of the compilation before
     them."""
 
     def __init__(self, name):
@@ -70,7 +69,7 @@ class Outcome:
         return min((total(way) for way in ways if self.runs[who][way]), default=None)
 
     def ratio(self, who, mode, compilation=False):
-        """How many times as fast as a peer ijk is."""
+        """The speed of ijk relative to a peer."""
         ours, theirs = self.least("ijk", mode), self.least(who, mode, compilation)
         return theirs / ours if ours and theirs else None
 
@@ -98,7 +97,7 @@ def race(name, contestants, rules):
 
 
 def compare(outcome, contestants):
-    """Leaves out whatever computes something else than ijk along the path."""
+    """Excludes contestants whose results differ from those of ijk along the path."""
     expected = None
     with tempfile.TemporaryDirectory(prefix="ijk-networks-") as folder:
         file = Path(folder) / "result.npy"
@@ -114,7 +113,7 @@ def compare(outcome, contestants):
 
 
 def take_turns(outcome, contestants, rules):
-    """All rounds; whoever began is last in the next."""
+    """All rounds; the first contestant of a round is the last one of the next."""
     turns = [(who, way) for who in contestants for way in outcome.runs.get(who.name, ())]
     begin = time.monotonic()
     for number in range(rules.rounds):
@@ -132,7 +131,7 @@ HEAD += ["ijk, total", "PyTorch", "JAX", "compilation besides", "ratios"]
 
 
 def table(outcomes):
-    """What was found, in Markdown."""
+    """The results in Markdown."""
     lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     for o in outcomes:
         own = o.least("ijk", "path")
@@ -148,12 +147,12 @@ def table(outcomes):
 
 
 def both(ratios):
-    """Those to both peers."""
+    """The ratios to both peers."""
     return ", ".join(map(ratio, ratios))
 
 
 def conclusion(outcomes):
-    """Means, sums, and where ijk is behind."""
+    """Means, sums, and networks where ijk is slower."""
     lines = []
     for mode, what in (("path", "the same path"), ("found", "path found, search and run")):
         for peer in PEERS:

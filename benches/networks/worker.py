@@ -28,7 +28,7 @@ class Ijk:
         self.engine = None
         if threads < (os.cpu_count() or 1):
             self.engine = ijk.Engine(threads=threads)
-        # Other letters for every search, so that no plan is one that was made before.
+        # Other letters for every search, so that no plan is cached.
         self.shifts = itertools.count(1)
 
     def array(self, array):
@@ -117,7 +117,7 @@ class Jax:
         return np.asarray(result)
 
     def compiled(self, function, arrays):
-        """A function of no arguments, and the seconds of its compilation."""
+        """A function without arguments, and the seconds of its compilation."""
         start = time.perf_counter()
         compiled = self.jax.jit(function).lower(*arrays).compile()
         seconds = time.perf_counter() - start
@@ -175,24 +175,24 @@ class Worker:
         return {"path": self.contestant.path(self.net, self.arrays)}
 
     def along(self, path):
-        """Makes the ways of running a path ready."""
+        """Prepares the ways to run a path."""
         path = tuple(tuple(step) for step in path)
         ways = self.contestant.along(self.net, self.arrays, path)
         return self.ready("path", {name: (run, 0.0) for name, run in ways.items()})
 
     def found(self):
-        """Makes the ways that find a path themselves ready."""
+        """Prepares the ways that search for a path."""
         return self.ready("found", self.contestant.found(self.net, self.arrays))
 
     def ready(self, mode, ways):
-        """Answers the ways there are now, each with the seconds of its compilation."""
+        """Answers with the prepared ways and the seconds of their compilations."""
         self.runs |= {f"{mode} {name}": run for name, (run, _) in ways.items()}
         for key in (f"{mode} {name}" for name in ways):
             self.batches[key] = clock.batch(self.runs[key])
         return {"ways": {f"{mode} {name}": seconds for name, (_, seconds) in ways.items()}}
 
     def run(self, way, seconds):
-        """The seconds of a run, as the median of those of so many seconds."""
+        """The median time of runs that are repeated for some seconds."""
         return {"seconds": clock.during(self.runs[way], self.batches[way], seconds)}
 
     def result(self, way, file):

@@ -1,4 +1,4 @@
-"""What a case is."""
+"""The definition of a case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 ARGUMENTS = "xyzuvw"
-# Extents up to this are part of what a case is (a filter, a number of heads): `--scale` leaves them.
+# Extents up to this belong to the case (a filter, a number of heads): `--scale` does not change them.
 SMALL = 16
 
 
@@ -55,14 +55,14 @@ class Case:
     # Names of the inputs and of the result, for programs in Einsum Tuple.
     names: tuple[str, ...] = ()
     result: str = "0"
-    # Sizes that stay when a small version is made.
+    # Sizes that small versions do not change.
     fixed: frozenset[str] = field(default_factory=frozenset)
-    # Least size of a small version; 0 where there is none.
+    # Least size of a small version; 0 if there is none.
     least: int = 2
-    # What the engine is to reach, on a machine described in `race.py`: ("peak", giga-operations a
+    # The goal, on a machine described in `race.py`: ("peak", giga-operations a
     # second), ("read", milliseconds, by its bandwidth), ("seconds", seconds).
     goal: tuple[str, float] | None = None
-    # Greatest difference allowed, of the greatest magnitude.
+    # Tolerance, relative to the greatest magnitude.
     tolerance: float | None = None
 
     def evaluate(self, expression: str) -> int:
@@ -78,7 +78,7 @@ class Case:
         return self.inputs[number].dtype or self.dtype
 
     def is_tuples(self) -> bool:
-        """Whether the program is a file in Einsum Tuple."""
+        """True if the program is a file in Einsum Tuple."""
         return self.ijk.endswith(".et")
 
     def program(self) -> str:
@@ -87,11 +87,11 @@ class Case:
         return re.sub(r"INVERSE\((\w+)\)", inverse, self.ijk)
 
     def count(self) -> int:
-        """How many operations it takes."""
+        """Number of operations."""
         return self.evaluate(self.operations)
 
     def scaled(self, factor: float) -> Case:
-        """With extents so many times as large."""
+        """The same with scaled extents."""
         if factor == 1:
             return self
         size = lambda n: n if n <= SMALL else max(SMALL, round(n * factor))
@@ -99,7 +99,7 @@ class Case:
         return dataclasses.replace(self, sizes=sizes, goal=None)
 
     def small(self, extent: int) -> Case:
-        """With small extents."""
+        """The same with small extents."""
         sizes = {name: n if name in self.fixed else extent for name, n in self.sizes.items()}
         name = f"{self.name}, {extent}"
         other = dict(name=name, group="small", sizes=sizes, contraction=False, goal=None)

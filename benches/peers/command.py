@@ -50,7 +50,7 @@ def main() -> None:
     print(f"{machine()}, threads: {threads}; " + ", ".join(f"{k} {v}" for k, v in versions.items()))
     print(report.head(), flush=True)
     start = time.time()
-    # Who ends the race early is told of what was run, and leaves no files behind.
+    # An interrupted race reports finished cases and removes its files.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -98,13 +98,13 @@ def arguments() -> argparse.Namespace:
 
 
 def asked(case: Case, patterns: list[str]) -> bool:
-    """Whether a case is to run."""
+    """True if a case is selected."""
     like = lambda pattern: fnmatch.fnmatch(case.name, pattern) or case.group == pattern
     return not patterns or any(map(like, patterns))
 
 
 def pin(threads: int) -> int:
-    """Keeps this process, and those it starts, to so many processors: JAX takes as many threads."""
+    """Restricts this process and its children to some processors: JAX starts as many threads."""
     if not hasattr(os, "sched_setaffinity"):
         return threads or os.cpu_count() or 1
     available = sorted(os.sched_getaffinity(0))
@@ -127,7 +127,7 @@ def binary(given: Path | None) -> Path:
 
 
 def peers(threads: int, args: argparse.Namespace) -> list[Peer]:
-    """Those that are there; tells of the others."""
+    """The available contestants; prints a note about others."""
     found = []
     for name in args.peers.split(","):
         try:

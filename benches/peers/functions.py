@@ -1,6 +1,6 @@
-"""What takes more than an expression: the shortest usual way in each library.
+"""Functions for cases that are more than one expression: the shortest usual way in each library.
 
-Every function imports its library itself, since not all are there.
+Every function imports its library itself, since not all are installed.
 """
 
 from __future__ import annotations

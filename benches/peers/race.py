@@ -1,4 +1,4 @@
-"""Rounds of all contestants, and whether they computed the same."""
+"""Rounds of all contestants, and comparison of their results."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ TOLERANCE = {"float32": 1e-4, "float64": 1e-9}
 # hold on another in proportion.
 PEAK = 535
 READ = 67
-# Threads of one that wait by turning round have given up after this.
+# Spinning threads of a contestant are asleep after this time.
 PAUSE = 0.04
 
 
 @dataclass
 class Outcome:
-    """What became of a case: medians by contestant and mode, and what went wrong with whom."""
+    """Outcome of a case: medians by contestant and mode, and failures."""
 
     case: Case
     times: dict[str, dict[str, float]] = field(default_factory=dict)
     spread: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    # What `ijk bench` says of the work and of the machine.
+    # Work and rates of the machine according to `ijk bench`.
     bound: dict = field(default_factory=dict)
 
     def goal(self) -> float | None:
-        """Seconds that the engine is to take at most, on this machine."""
+        """The goal in seconds, on this machine."""
         kind, value = self.case.goal or (None, None)
         if kind == "seconds":
             return value
@@ -44,7 +44,7 @@ class Outcome:
         return value * 1e-3 * READ / self.bound["read_gigabytes_per_second"]
 
     def time(self, who: str, mode: str) -> float | None:
-        """The median; that with new memory for one who has no way to reuse any."""
+        """The median; that with new memory for a contestant that cannot reuse memory."""
         times = self.times.get(who, {})
         return times.get(mode, times.get("fresh"))
 
@@ -54,14 +54,14 @@ class Outcome:
         return min(((who, time) for time, who in times), key=lambda pair: pair[1], default=None)
 
     def ratio(self, mode: str) -> float | None:
-        """How many times as fast as the best peer ijk is."""
+        """The speed of ijk relative to the best peer."""
         ours, best = self.time("ijk", mode), self.best_peer(mode)
         return best[1] / ours if ours and best else None
 
 
 @dataclass
 class Rules:
-    """How long a race is."""
+    """Rounds and limits of a race."""
 
     rounds: int = 9
     seconds: float = 0.05
@@ -94,7 +94,7 @@ def race(case: Case, contestants: list, rules: Rules) -> Outcome:
 
 
 def drop(who) -> None:
-    """Frees what a contestant holds."""
+    """Frees the arrays of a contestant."""
     try:
         who.drop()
     except Failed:
@@ -113,7 +113,7 @@ def write_inputs(case: Case, folder: Path) -> list[Path]:
 
 
 def compare(case: Case, folder: Path, outcome: Outcome, modes: dict) -> None:
-    """Notes who differs from NumPy: those do not run."""
+    """Excludes contestants whose results differ from those of NumPy."""
     import numpy as np
 
     path = folder / "result-numpy.npy"
@@ -129,7 +129,7 @@ def compare(case: Case, folder: Path, outcome: Outcome, modes: dict) -> None:
 
 
 def difference(expected, found, tolerance: float) -> str | None:
-    """What is wrong with a result, if anything."""
+    """The fault of a result, or None."""
     import numpy as np
 
     if expected.shape != found.shape:
@@ -147,7 +147,7 @@ def difference(expected, found, tolerance: float) -> str | None:
 
 
 def take_turns(contestants: list, modes: dict, rules: Rules, outcome: Outcome) -> None:
-    """All rounds; whoever began is last in the next."""
+    """All rounds; the first contestant of a round is the last one of the next."""
     turns = [(who, mode) for who in contestants for mode in modes.get(who.name, [])]
     times = {(who.name, mode): [] for who, mode in turns}
     begin = time.monotonic()

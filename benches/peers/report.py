@@ -30,19 +30,19 @@ def ratio(value: float | None) -> str:
 
 
 class Report:
-    """Prints a line for each case, and what follows from all."""
+    """Prints a line for each case, and a summary."""
 
     def __init__(self, contestants: list[str]):
         self.contestants = contestants
         self.outcomes: list[Outcome] = []
 
     def head(self) -> str:
-        """The line above all."""
+        """The header."""
         cells = [f"{who:>20}" for who in self.contestants]
         return f"{'new memory / reused':<34}{''.join(cells)}   times the best peer"
 
     def line(self, outcome: Outcome) -> str:
-        """What became of a case."""
+        """The outcome of a case."""
         self.outcomes.append(outcome)
         cells = [f"{self.cell(outcome, who):>20}" for who in self.contestants]
         ratios = " / ".join(ratio(outcome.ratio(mode)) for mode in MODES)
@@ -58,7 +58,7 @@ class Report:
         return f"{duration(fresh)} / {duration(reused)}"
 
     def rate(self, outcome: Outcome) -> str:
-        """Operations that ijk does in a second, as part of what the machine can do, and the goal."""
+        """Rate of ijk relative to the peak of the machine, and the goal."""
         time = outcome.time("ijk", "reused")
         if not time:
             return ""
@@ -69,7 +69,7 @@ class Report:
         return f"{said}; goal {duration(goal)}{' met' if time <= goal else ''}" if goal else said
 
     def conclusion(self) -> str:
-        """Means, and what to work on."""
+        """Means, and the slowest cases."""
         lines = []
         contractions = [o for o in self.outcomes if o.case.contraction]
         for what, outcomes in (("contractions", contractions), ("all cases", self.outcomes)):
@@ -100,13 +100,13 @@ class Report:
         names = " | ".join(self.contestants)
         lines = [f"| case | {names} | ratio |", "|---" * (len(self.contestants) + 2) + "|"]
         for outcome in self.outcomes:
-            # One time each: with memory reused, by whoever has a way to.
+            # One time each: with reused memory, if the contestant can reuse it.
             times = " | ".join(duration(outcome.time(who, "reused")) for who in self.contestants)
             lines.append(f"| {outcome.case.name} | {times} | {ratio(outcome.ratio('reused'))} |")
         return "\n".join(lines)
 
     def as_json(self) -> list[dict]:
-        """Everything that was found."""
+        """All results."""
         return [
             {
                 "name": o.case.name,

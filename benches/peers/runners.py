@@ -1,4 +1,4 @@
-"""Contestants as the race sees them: processes that run a case when told."""
+"""Contestants of the race: processes that run a case on request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
 class Failed(Exception):
-    """A contestant cannot run a case, and why."""
+    """A contestant cannot run a case: the reason."""
 
 
 class Child:
@@ -26,7 +26,7 @@ class Child:
 
     def __init__(self, command: list[str], environment: dict[str, str], limit: float):
         self.limit = limit
-        # Not a pipe: it would fill, since nobody reads it while all goes well.
+        # Not a pipe, which would fill: it is read only after a failure.
         self.said = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             command,
@@ -47,7 +47,7 @@ class Child:
         return self.answer()
 
     def answer(self) -> dict:
-        """The next answer, which does not take for ever."""
+        """The next answer, within a time limit."""
         line = b""
         while not line.endswith(b"\n"):
             ready, _, _ = select.select([self.process.stdout], [], [], self.limit)
@@ -64,7 +64,7 @@ class Child:
         return answer
 
     def last_words(self) -> str:
-        """What the process said before it ended."""
+        """The end of the process's error output."""
         self.process.communicate()
         self.said.seek(0)
         lines = self.said.read().decode(errors="replace").strip().splitlines()
@@ -85,7 +85,7 @@ class Child:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """What keeps a process, and the libraries in it, to so many threads."""
+    """Environment that limits the threads of a process and its libraries."""
     several = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
     limits = {f"{name}_NUM_THREADS": str(threads) for name in several}
     return os.environ | limits | {"PYTHONPATH": str(ROOT / "benches")}
@@ -105,7 +105,7 @@ class Peer:
         return self.child.answer()["version"]
 
     def ask(self, do: str, **more) -> dict:
-        """The answer; a process that is gone is replaced for the next case."""
+        """The answer; a process that ended is replaced for the next case."""
         try:
             return self.child.ask(json.dumps({"do": do, **more}))
         except Failed:
@@ -114,7 +114,7 @@ class Peer:
             raise
 
     def load(self, case: Case, files: list[Path]) -> list[str]:
-        """Makes a case ready; gives the modes it has."""
+        """Prepares a case; returns its modes."""
         if getattr(case, self.name) is None:
             raise Failed("no such function")
         sent = {k.name: getattr(case, k.name) for k in dataclasses.fields(case)}
@@ -122,11 +122,11 @@ class Peer:
         return self.ask("load", case=sent, files=[str(file) for file in files])["modes"]
 
     def run(self, mode: str, seconds: float) -> float:
-        """Runs for so long; gives the time of a run."""
+        """Runs for some seconds; returns the time of a run."""
         return self.ask("run", mode=mode, seconds=seconds)["seconds"]
 
     def result(self, file: Path) -> None:
-        """Writes what the case gives."""
+        """Writes the result of the case."""
         self.ask("result", file=str(file))
 
     def drop(self) -> None:
@@ -147,14 +147,14 @@ class Ijk:
         self.child = None
         said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
         self.version = said.stdout.split()[1]
-        # What the machine can do is measured now: what is known of it may be from a busier time.
+        # Measures the machine now: a stored probe may be from a busier time.
         probe = [binary, "bench", "i~i", "--shape=1", f"--threads={threads}", "--probe"]
         subprocess.run(probe, capture_output=True, check=True)
         self.written = None
         self.work: dict = {}
 
     def load(self, case: Case, files: list[Path]) -> list[str]:
-        """Makes a case ready; its result is written at once, to the folder of the arguments."""
+        """Prepares a case; its result is written at once, to the folder of the arguments."""
         self.work = {}
         names = case.names or tuple(str(n) for n in range(len(files)))
         program = str(PROGRAMS / case.ijk) if case.is_tuples() else case.program()
@@ -170,11 +170,11 @@ class Ijk:
         return ["fresh"] if case.is_tuples() else ["fresh", "reused"]
 
     def run(self, mode: str, seconds: float) -> float:
-        """Runs for so long; gives the time of a run."""
+        """Runs for some seconds; returns the time of a run."""
         return self.child.ask(f"{mode} {seconds}")["seconds"]
 
     def result(self, file: Path) -> None:
-        """What was written before, under another name."""
+        """The result that was written before, under another name."""
         self.written.replace(file)
 
     def drop(self) -> None:

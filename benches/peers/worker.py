@@ -28,7 +28,7 @@ class Numpy:
         return array
 
     def functions(self, case: Case, arguments: dict, names: dict):
-        """What runs a case with new memory, what runs it with the same, and a way to its result."""
+        """Functions that run a case with new memory and with reused memory, and one for its result."""
         run = compiled(case.numpy, names | arguments)
         into, out = None, None
         if case.numpy_into:
@@ -76,7 +76,7 @@ class Torch(Numpy):
 
 
 class Jax(Numpy):
-    """JAX on the processor: compiled, with an array to give up where memory is reused."""
+    """JAX on the processor, compiled; a donated array for reused memory."""
 
     def __init__(self, _threads: int):
         os.environ["JAX_PLATFORMS"] = "cpu"
@@ -123,7 +123,7 @@ def function(expression: str, parameters: list[str], names: dict):
 
 
 def compiled(expression: str, names: dict):
-    """A function of nothing, with everything it uses at hand."""
+    """A function without arguments, bound to its inputs."""
     return eval(f"lambda: {expression}", names)
 
 
@@ -140,7 +140,7 @@ class Worker:
         self.case = None
 
     def load(self, case: dict, files: list[str]) -> dict:
-        """Makes a case ready; answers which modes it has."""
+        """Prepares a case; answers with its modes."""
         import numpy as np
 
         self.drop()
@@ -153,11 +153,11 @@ class Worker:
         return {"modes": list(self.runs)}
 
     def run(self, mode: str, seconds: float) -> dict:
-        """Runs for so long."""
+        """Runs for some seconds."""
         return {"seconds": clock.during(self.runs[mode], self.batches[mode], seconds)}
 
     def result(self, file: str) -> dict:
-        """Writes what the case gives."""
+        """Writes the result of the case."""
         import numpy as np
 
         np.save(file, np.asarray(self.peer.array(self.runs["fresh"]()), order="C"))

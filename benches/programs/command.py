@@ -47,7 +47,7 @@ def main() -> None:
         for program in programs:
             outcome = race(program, who, Rules(args.rounds, args.seconds, args.budget))
             print(report.line(outcome), flush=True)
-            # After each, since a fault in a library ends the process.
+            # After each program, since a fault in a library ends the process.
             write(args.json, report, {"threads": threads, "versions": versions, "rounds": args.rounds})
     except KeyboardInterrupt:
         print("interrupted")
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def write(file: Path | None, report: Report, how: dict) -> None:
-    """Everything that was found so far."""
+    """All results so far."""
     if file:
         found = {"machine": machine()} | how | {"programs": report.as_json()}
         file.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""ijk and its peers, as functions of nothing that are ready to run."""
+"""ijk and its peers as functions without arguments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .program import PEERS, Program
 
 
 class Absent(Exception):
-    """A library is not there, or has no spelling of a program."""
+    """A library is not installed, or has no spelling of a program."""
 
 
 class Numpy:
-    """NumPy, and what takes its arrays."""
+    """NumPy, and libraries on its arrays."""
 
     name = "numpy"
 
@@ -27,7 +27,7 @@ class Numpy:
         self.version = np.__version__
 
     def load(self, array):
-        """An array as the library wants it."""
+        """An array in the type of the library."""
         return array
 
     def spelling(self, program: Program):
@@ -102,7 +102,7 @@ class Scipy(Numpy):
 
 
 class Keops(Numpy):
-    """PyKeOps: reductions of what is never stored."""
+    """PyKeOps: reductions of arrays that are not stored."""
 
     name = "keops"
 
@@ -113,7 +113,7 @@ class Keops(Numpy):
 
 
 class Tblis(Numpy):
-    """TBLIS: contractions without copies, of what einsum says."""
+    """TBLIS: contractions without copies, by subscripts of einsum."""
 
     name = "tblis"
 
@@ -130,7 +130,7 @@ class Tblis(Numpy):
 
 
 class Sesum(Tblis):
-    """sesum, of what einsum says."""
+    """sesum, by subscripts of einsum."""
 
     name = "sesum"
 
@@ -173,8 +173,8 @@ assert list(CONTESTANTS) == ["ijk", *PEERS]
 
 
 def contestants(names: list[str], threads: int) -> tuple[list[Numpy], dict[str, str]]:
-    """Those that are there, and why others are not."""
-    # Idle threads that spin would take the processors from whoever runs next.
+    """The available contestants, and why others are not available."""
+    # Idle threads must not spin: they would take cores from the next contestant.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     found, missing = [], {}
@@ -187,7 +187,7 @@ def contestants(names: list[str], threads: int) -> tuple[list[Numpy], dict[str, 
 
 
 def prepared(who: str, program: Program, names: dict) -> dict:
-    """The names that a spelling sees: functions, inputs, sizes, what is made before."""
+    """The names in scope of a spelling: functions, inputs, sizes, prepared values."""
     from . import functions
 
     names = {**vars(functions), **names, "n": types.SimpleNamespace(**program.extents())}
@@ -199,5 +199,5 @@ def prepared(who: str, program: Program, names: dict) -> dict:
 
 
 def compiled(expression: str, names: dict):
-    """A function of nothing."""
+    """A function without arguments."""
     return eval(f"lambda: {expression}", names)

@@ -1,4 +1,4 @@
-"""Functions for what takes more than an expression: the usual way in each library.
+"""Functions for programs that are more than one expression: the usual way in each library.
 
 Every function but those of NumPy imports its library itself, since not all are there. Constants are Python's, so
 that they adapt to double precision, in which the reference is computed.
@@ -15,7 +15,7 @@ from peers.functions import np_logsumexp, np_softmax, windows  # noqa: F401
 
 
 def new_shapes(x):
-    """Vectors of lengths that come back after thousands of others."""
+    """Vectors whose lengths repeat after thousands of others."""
     return itertools.cycle([x[:length] for length in range(65, len(x))])
 
 
@@ -328,7 +328,7 @@ def jnp_padded(x, k, b):
 
 
 def bilateral(exp, x, g, height: int, width: int):
-    """By the places of the filter, in the words that NumPy, PyTorch and JAX have in common."""
+    """Position by position of the filter, with functions that NumPy, PyTorch and JAX share."""
     centre = x[2 : 2 + height, 2 : 2 + width]
     total, out = 0, 0
     for r in range(5):
@@ -356,7 +356,7 @@ def jnp_bilateral(x, g, height: int, width: int):
 
 
 def between(x, p, q, a, b):
-    """Four pixels by their weights."""
+    """The weighted sum of four pixels."""
     upper = (1 - b) * x[:, p, q] + b * x[:, p, q + 1]
     lower = (1 - b) * x[:, p + 1, q] + b * x[:, p + 1, q + 1]
     return (1 - a) * upper + a * lower
@@ -384,7 +384,7 @@ def jnp_sample(x, u, v):
 
 
 def sobel(sqrt, x):
-    """Slopes along both axes, in the words that NumPy, PyTorch and JAX have in common."""
+    """Gradients along both axes, with functions that NumPy, PyTorch and JAX share."""
     rows = x[:-2] - x[2:]
     columns = x[:, :-2] - x[:, 2:]
     a = rows[:, :-2] + 2 * rows[:, 1:-1] + rows[:, 2:]
@@ -420,7 +420,7 @@ def np_separable(x, g):
 
 
 def neighbours(roll, x):
-    """How many of the nine around are odd, compared with three."""
+    """Comparison of the number of odd neighbours, of nine, with three."""
     odd = x % 2
     rows = odd + roll(odd, 1, 0) + roll(odd, -1, 0)
     return rows + roll(rows, 1, 1) + roll(rows, -1, 1) == 3

@@ -1,4 +1,4 @@
-"""Programs, and the data that they get."""
+"""Programs and their data."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Program:
     et: str | None = None
     i: str | None = None
     einsum: str | None = None
-    # How ijk is called, where it is not with all inputs: an expression of the program `f`.
+    # The call of ijk, if its arguments are not all inputs: an expression of the program `f`.
     call: str | None = None
     before: dict[str, str] = field(default_factory=dict)
-    # Greatest difference allowed, of the greatest magnitude.
+    # Tolerance, relative to the greatest magnitude.
     tolerance: float = 1e-4
-    # Sizes that `--sizes` leaves.
+    # Sizes that `--sizes` does not change.
     fixed: frozenset[str] = frozenset()
     # A factor of `--sizes`, for the report.
     factor: float = 1
@@ -74,7 +74,7 @@ class Program:
         return self.name if self.factor == 1 else f"{self.name} × {self.factor:g}"
 
     def scaled(self, factor: float) -> Program:
-        """With extents so many times as large; short ones stay."""
+        """The same with scaled extents; short ones stay."""
         size = lambda n: n if n <= SMALL else max(SMALL, round(n * factor / SMALL) * SMALL)
         pairs = self.extents().items()
         sizes = " ".join(f"{k}={n if k in self.fixed else size(n)}" for k, n in pairs)
@@ -119,23 +119,23 @@ class Data:
         return np.where(self._random.random(shape) < 0.5, -1, 1).astype(np.float32)
 
     def mask(self, *shape: int):
-        """True three times of four, and first in each row."""
+        """True with probability 3/4, and always first in a row."""
         mask = self._random.random(shape) < 0.75
         mask[..., 0] = True
         return mask
 
     def below(self, most: int, *shape: int):
-        """Whole numbers."""
+        """Integers."""
         return self._random.integers(0, most, shape, np.int64)
 
     def sorted_below(self, most: int, *shape: int):
-        """The same in order."""
+        """Sorted integers."""
         return np.sort(self.below(most, *shape))
 
     def whole(self, most: int, *shape: int):
-        """Whole numbers of 32 bits of both signs."""
+        """32-bit integers of both signs."""
         return self._random.integers(-most, most, shape, np.int32)
 
     def inside(self, most: int, *shape: int):
-        """Places between 0 and the last of so many."""
+        """Real positions from 0 to the last of an axis."""
         return self._random.random(shape, np.float32) * np.float32(most - 1.001)

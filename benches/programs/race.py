@@ -1,4 +1,4 @@
-"""Rounds of all contestants, and whether they computed the same."""
+"""Rounds of all contestants, and comparison of their results."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .program import PEERS, Program
 
 @dataclass
 class Outcome:
-    """Outcome of a program: the least times of the rounds by contestant, and what went wrong with whom."""
+    """Outcome of a program: the least times of the rounds by contestant, and their failures."""
 
     program: Program
     rounds: dict[str, list[float]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
     def time(self, who: str) -> float | None:
-        """The least: what others do on the machine only adds to it."""
+        """The least time: load of the machine only adds to times."""
         return min(self.rounds.get(who, ()), default=None)
 
     def best_peer(self) -> tuple[str, float] | None:
@@ -32,14 +32,14 @@ class Outcome:
         return min(((who, time) for time, who in times), key=lambda pair: pair[1], default=None)
 
     def ratio(self) -> float | None:
-        """How many times as fast as the best peer ijk is."""
+        """The speed of ijk relative to the best peer."""
         ours, best = self.time("ijk"), self.best_peer()
         return best[1] / ours if ours and best else None
 
 
 @dataclass
 class Rules:
-    """How long a race is."""
+    """Rounds and limits of a race."""
 
     rounds: int = 5
     seconds: float = 0.03
@@ -76,12 +76,12 @@ def reference(program: Program, data: dict) -> np.ndarray:
 
 
 def alike(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """In the kind of the reference, for its precision is another."""
+    """A result in the kind of the reference, whose precision differs."""
     return found.astype(expected.dtype) if expected.dtype.kind == "f" else found
 
 
 def take_turns(runs: dict, rules: Rules, outcome: Outcome) -> None:
-    """All rounds; whoever began is last in the next."""
+    """All rounds; the first contestant of a round is the last one of the next."""
     turns = list(runs)
     batches = {who: batch(run) for who, run in runs.items()}
     begin = time.monotonic()

@@ -6,20 +6,20 @@ from peers.report import duration, mean, ratio
 
 from .race import Outcome
 
-# What counts as at the best peer, and what no program is to be below.
+# Ratios: at par with the best peer, and the least that is tolerated.
 LEVEL = 0.95
 LEAST = 0.7
 
 
 class Report:
-    """Prints a line for each program, and what follows from all."""
+    """Prints a line for each program, and a summary."""
 
     def __init__(self, contestants: list[str]):
         self.contestants = contestants
         self.outcomes: list[Outcome] = []
 
     def head(self) -> str:
-        """The line above all."""
+        """The header."""
         return f"{'':<40}{''.join(f'{who:>10}' for who in self.contestants)}   times the best peer"
 
     def line(self, outcome: Outcome) -> str:
@@ -36,7 +36,7 @@ class Report:
         return "failed" if who in outcome.failures else duration(outcome.time(who))
 
     def conclusion(self) -> str:
-        """The mean, what is behind, and what failed."""
+        """The mean, the slow programs, and the failures."""
         ratios = [value for value in map(Outcome.ratio, self.outcomes) if value]
         level = sum(value >= LEVEL for value in ratios)
         lines = [
@@ -68,7 +68,7 @@ class Report:
         return "\n".join(lines)
 
     def as_json(self) -> list[dict]:
-        """Everything that was found."""
+        """All results."""
         return [
             {
                 "name": o.program.title(),

@@ -1,10 +1,10 @@
-//! What the benches share: a race of two, and the peers they are held against.
+//! Shared by the benches: a race of two, and peers.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use std::time::{Duration, Instant};
 
-/// The best of several calls of each, in turn.
+/// The best of several calls of each, interleaved.
 pub fn race(repetitions: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> [Duration; 2] {
     let mut best = [Duration::MAX; 2];
     for _ in 0..repetitions {
@@ -21,7 +21,7 @@ pub fn race(repetitions: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()
     best
 }
 
-/// One line: what ran, how long both took, at what rate (operations a second), and the ratio.
+/// Prints one line: the case, times and rates (operations per second) of both, and their ratio.
 pub fn report(what: &str, operations: f64, [ours, theirs]: [Duration; 2], peer: &str) {
     let rate = |t: Duration| operations / t.as_secs_f64() / 1e9;
     println!(
@@ -34,12 +34,12 @@ pub fn report(what: &str, operations: f64, [ours, theirs]: [Duration; 2], peer: 
     );
 }
 
-/// Numbers from 0 to 1, the same each time.
+/// Numbers from 0 to 1, the same in every run.
 pub fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|n| (n * 7919 % 1000) as f32 / 1000.0).collect()
 }
 
-/// How many threads faer is to use.
+/// Parallelism of faer on a number of threads.
 pub fn par(threads: usize) -> Par {
     if threads == 1 { Par::Seq } else { Par::rayon(threads) }
 }

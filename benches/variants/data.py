@@ -1,4 +1,4 @@
-"""Arrays, and how they lie in memory."""
+"""Arrays and their layouts in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def values(one: Input, sizes: dict[str, int]) -> np.ndarray:
 
 
 def laid_out(array: np.ndarray, views: tuple[tuple, ...]) -> np.ndarray:
-    """As the views say, one after another."""
+    """Applies views, one after another."""
     for name, *arguments in views:
         array = VIEWS[name](array, *arguments)
     return array
@@ -74,7 +74,7 @@ def unit(array, axis):
 
 
 def short(array):
-    """Whole numbers of 32 bits."""
+    """32-bit integers."""
     return array.astype(np.int32)
 
 

@@ -11,16 +11,16 @@ from .rules.spelling import FRONTS, is_speakable
 from .spell import lines
 from .tree import Program
 
-# Most rules that one variant has.
+# Greatest number of rules of a variant.
 MOST = 4
-# How many of a hundred are in another language, if it has words for them.
+# Percentage of variants in another language, if it can express them.
 ELSEWHERE = 40
-# Variants that turn out to be there already are drawn again so often.
+# Attempts to draw a variant that is new.
 PATIENCE = 20
 
 
 def variants(one: Class, count: int, seed: int, small: bool = False) -> list[Program]:
-    """The base program, and so many in all if there are as many."""
+    """The base program and variants, up to a total number."""
     draw = random.Random(f"{seed} {one.name}")
     found = {text(one.program(small)): one.program(small)}
     for _ in range(count * PATIENCE):

@@ -1,4 +1,4 @@
-"""A class in a process of its own, so that a variant that ends the process, or never ends, is one more finding."""
+"""A class in a process of its own, so that a variant that crashes or hangs is a finding."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .classes import Class
 from .race import Result, Rules, Variant, race
 from .tree import Program
 
-# Seconds without a word after which a process is taken to hang.
+# Seconds without output after which a process counts as hanging.
 PATIENCE = 120
 
 
 def guarded(of: Class, programs: list[Program], rules: Rules, timed: bool = True) -> Result:
-    """The result of `race`; variants that end it are left out of the next try, and told as wrong."""
+    """The result of `race`; variants that crash it are excluded from the next attempt, and reported as wrong."""
     lost = []
     while True:
         result, last = attempt(of, programs, rules, timed)

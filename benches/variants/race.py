@@ -20,23 +20,23 @@ from .run import Arrays, as_base, ready
 from .tree import Program
 
 TOLERANCE = 1e-4
-# Up to this a variant may take so many times as long as the fastest, for calls count there.
+# Below this time another ratio is allowed, since the overhead of calls matters.
 SHORT, SHORT_LIMIT, LIMIT = 20e-6, 2.0, 1.5
-# What takes longer is a cliff beyond doubt: it runs once.
+# A slower variant is certainly a cliff: it runs once.
 LONG = 0.2
-# So many times as many rounds are for a second look.
+# Factor of the number of rounds of a second look.
 AGAIN = 3
 
 
 @functools.cache
 def engine(threads: int):
-    """An engine with so many threads."""
+    """An engine with a number of threads."""
     return ijk.Engine(threads=threads)
 
 
 @dataclass
 class Variant:
-    """A program and what became of it."""
+    """A program and its outcome."""
 
     program: Program
     source: str = ""
@@ -75,7 +75,7 @@ class Result:
 
 @dataclass
 class Rules:
-    """How long a race is."""
+    """Rounds and limits of a race."""
 
     rounds: int = 5
     seconds: float = 0.002
@@ -106,7 +106,7 @@ def race(
     if timed:
         take_turns([v for v in result.variants if not v.problem], rules)
         compare(result)
-        # What others did on the machine is told from what is slow by a second look.
+        # A second look tells slow variants from those disturbed by other processes.
         again = [v for v in result.over() if v.seconds < LONG]
         if again:
             more = dataclasses.replace(rules, rounds=AGAIN * rules.rounds)
@@ -134,7 +134,7 @@ def compare(result: Result) -> None:
 
 
 def take_turns(variants: list[Variant], rules: Rules) -> None:
-    """Rounds of a little while each; the least of all times counts."""
+    """Short rounds; the least of all times counts."""
     counts = {}
     for v in variants:
         first = repeat(v.run, 1)
@@ -148,14 +148,14 @@ def take_turns(variants: list[Variant], rules: Rules) -> None:
 
 
 def bandwidth() -> float:
-    """Bytes in a second, of what fits no cache nearby: the best of a few copies."""
+    """Bytes per second of copies larger than the near caches: the best of a few."""
     array = np.ones(1 << 22, np.float32)
     out = np.empty_like(array)
     return 2 * array.nbytes / min(repeat(lambda: np.copyto(out, array), 3) for _ in range(5))
 
 
 def peak(engine: object) -> float:
-    """Operations in a second: the best of a few products of matrices."""
+    """Operations per second: the best of a few products of matrices."""
     a = np.ones((512, 512), np.float32)
     run = lambda: ijk.einsum("ik,kj->ij", a, a, engine=engine)
     time.sleep(0.01)

@@ -12,7 +12,7 @@ from .race import Result, Variant
 
 
 class Report:
-    """Prints what is found class by class, and what follows from all."""
+    """Prints the results of each class, and a summary."""
 
     def __init__(self, bytes_per_second: float, operations_per_second: float):
         self.rates = (bytes_per_second, operations_per_second)
@@ -31,15 +31,15 @@ class Report:
         return said + (f", {wrong} WRONG" if wrong else "")
 
     def bound(self, result: Result) -> float:
-        """Seconds that bytes or operations take at least."""
+        """Lower bound of seconds, from bytes and operations."""
         return max(result.bytes / self.rates[0], result.of.count() / self.rates[1])
 
     def within(self, result: Result, v: Variant) -> bool:
-        """True where a slow one is at its own bound nevertheless."""
+        """True if a slow variant is at its own lower bound."""
         return v.seconds <= 1.5 * self.bound(result)
 
     def conclusion(self, most: int) -> str:
-        """Wrong results, shares, and the worst of all with their texts."""
+        """Wrong results, shares, and the slowest variants with their texts."""
         every = [(r, v) for r in self.results for v in r.variants]
         wrong = [(r, v) for r, v in every if v.problem]
         timed = [(r, v) for r, v in every if v.seconds < math.inf]
@@ -64,14 +64,14 @@ class Report:
         return "\n".join(lines)
 
     def rules_of(self, over: list) -> list[str]:
-        """How often each rule is among those of slow variants, and how often it was used."""
+        """For each rule, its uses in slow variants and in all."""
         used = collections.Counter(x for r in self.results for v in r.variants for x in set(v.program.rules))
         slow = collections.Counter(x for _, v in over for x in set(v.program.rules))
         parts = sorted(slow, key=lambda name: -slow[name] / used[name])
         return ["rules of slow variants: " + ", ".join(f"{x} {slow[x]} of {used[x]}" for x in parts)]
 
     def as_json(self) -> list[dict]:
-        """Everything that was found."""
+        """All results."""
         return [
             {
                 "class": r.of.name,
@@ -94,7 +94,7 @@ class Report:
 
 
 def views(v: Variant) -> str:
-    """How arguments lie in memory, where it is not as usual."""
+    """Layouts of arguments that are not contiguous."""
     said = [f"{x.name} {' '.join(str(part) for part in view)}" for x in v.program.inputs for view in x.views]
     return ", ".join(said)
 

@@ -1,4 +1,4 @@
-"""Variants as functions of nothing."""
+"""Variants as functions without arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tree import Program
 
 
 class Arrays:
-    """The arguments of a class, kept so that variants share what lies alike."""
+    """The arguments of a class, shared by variants with equal layouts."""
 
     def __init__(self):
         self.kept: dict[tuple, np.ndarray] = {}

@@ -53,7 +53,7 @@ class Speaker:
             self.statements[name] = s
 
     def statement(self, s: Statement) -> str:
-        """A component that gives the target."""
+        """A component with the target as its result."""
         out = "".join(letters(s.target))
         inner = out + "".join(s.reduced())
         if set(letters(s.value)) | set(out) != set(letters(s.value)):
@@ -70,11 +70,11 @@ class Speaker:
         return self.call(s.value, out, reduce)
 
     def is_binary(self, expr: Expr) -> bool:
-        """True where an operator may stand around it."""
+        """True if it may be an operand."""
         return isinstance(expr, Call) and expr.name in INFIX
 
     def call(self, expr: Expr, out: str, reduce: str) -> str:
-        """A component that gives a function's values at these letters."""
+        """A component with a function's values at these letters."""
         if not isinstance(expr, Call):
             raise Unspeakable("a value that is no function of arrays")
         parts, operands = [], []
@@ -104,7 +104,7 @@ class Speaker:
         return f"[{'+'.join(parts)}]"
 
     def operand(self, expr: Expr, parts: list[str]) -> str:
-        """How it stands in an expression; what gives it is added to the parts."""
+        """A value within an expression; the component that computes it is added to the parts."""
         if is_constant(expr):
             return number(constant(expr, self.program))
         if isinstance(expr, Read) and expr.array in self.inputs:
@@ -131,7 +131,7 @@ def spoken(name: str, operands: list[str]) -> str:
 
 
 def constant(expr: Expr, program: Program) -> float:
-    """The number that it is."""
+    """The value of a number."""
     from .reference import FUNCTIONS
 
     if isinstance(expr, Number):

@@ -1,4 +1,4 @@
-"""Programs as trees, with what every rule needs to look at them and to change them.
+"""Programs as trees, with functions that rules use to inspect and change them.
 
 A program is a list of statements of Einsum Tuple whose eintups are single letters, of rank 1 each. Nothing is changed in
 place: a change is a new tree that shares what stays.
@@ -170,7 +170,7 @@ def reads(program: Program, array: str) -> list[Read]:
 
 
 def uses(program: Program, array: str) -> int:
-    """How often an array is read, as positions too."""
+    """Number of reads of an array, including those as positions."""
     through = [p for s in program.statements for node in (s.target, *nodes(s.value))
                if isinstance(node, Read) for p in node.places if p.through == array]
     return len(reads(program, array)) + len(through)

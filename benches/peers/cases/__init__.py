@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..case import Case
 from . import contractions, goals, permutations, rows, windows
 
-# What small versions are made of, and how small.
+# Cases with small versions, and their sizes.
 SMALL = (2, 4, 8, 16, 32)
-# Small versions that take more operations are not small.
+# Upper bound of the operations of a small version.
 MOST = 100_000_000
 
 

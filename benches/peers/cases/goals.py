@@ -1,4 +1,4 @@
-"""What the engine has goals for, besides the contractions among `contractions.py`."""
+"""Cases with goals, besides those in `contractions.py`."""
 
 from __future__ import annotations
 

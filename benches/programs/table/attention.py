@@ -1,4 +1,4 @@
-"""Attention and what goes with it."""
+"""Attention and related programs."""
 
 from ..program import Program
 
@@ -9,7 +9,7 @@ y[{b}i,g] = w[{b}i,j] / t[{b}i] * v[{b}j,g]"""
 
 
 def softmax(scores: str, batch: str = "b,") -> str:
-    """The statements behind the scores."""
+    """The statements after the scores."""
     return SOFTMAX.replace("{b}", batch).replace("{s}", scores)
 
 

@@ -1,4 +1,4 @@
-"""Small arrays, where the call is what takes time, and shapes that are new."""
+"""Small arrays, where the overhead of calls dominates, and new shapes."""
 
 from ..program import Program
 

@@ -1,4 +1,4 @@
-"""One element after another."""
+"""Elementwise programs."""
 
 from ..program import Program
 
@@ -7,7 +7,7 @@ ONE = dict(x="signed(a)")
 
 
 def function(name: str, et: str, library: str, data: str = "signed(a)", **more) -> Program:
-    """A function of `x` as a formula, in words of NumPy that are other libraries', too."""
+    """A function of `x` as a formula, with functions that all libraries share."""
     spelled = lambda module: library.replace("@", f"{module}.")
     libraries = dict(numpy=spelled("np"), torch=spelled("torch"), jax=spelled("jnp"))
     return Program(name, MILLION, dict(x=data), et=f"y[a] = {et}", **libraries | more)

@@ -2,13 +2,13 @@
 
 from ..program import Program
 
-# How many rows there are, where no array tells.
+# The number of rows, where no array determines it.
 ROWS = "\n\ny\n\nDIMS(n) = {n}"
 EDGES = dict(r="below(n, z)", c="below(n, z)")
 
 
 def csr(values: str = "v") -> dict[str, str]:
-    """The matrix of edges in the libraries, made before."""
+    """The matrix of edges in each library, prepared beforehand."""
     parts = f"({values}, (r, c)), shape=(n.n, n.n)"
     return {
         "numpy.A": f"np_csr({values}, r, c, n.n)",

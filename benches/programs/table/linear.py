@@ -7,7 +7,7 @@ SQUARE = "i=512 j=512 k=512"
 
 
 def product(name: str, library: str, **source) -> Program:
-    """A matrix product with something around it."""
+    """A matrix product with operations before or after it."""
     return Program(f"product, {name}", SQUARE, PRODUCT, numpy=library, torch=library, jax=library, **source)
 
 

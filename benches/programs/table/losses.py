@@ -1,4 +1,4 @@
-"""Losses: a number for everything."""
+"""Losses: scalars of whole arrays."""
 
 from ..program import Program
 

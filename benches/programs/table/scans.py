@@ -1,4 +1,4 @@
-"""Sums of everything before, windows, transforms of signals."""
+"""Prefix sums, windows, transforms of signals."""
 
 from ..program import Program
 

@@ -1,14 +1,14 @@
 //! Orders of contraction for `networks/compare.py`: a request of JSON per line, an answer per line.
 //!
-//! A request has `operands`, `output` and `extents`, and either a `path` (how much does it cost?) or
-//! an `effort` (which path is found, and in how many seconds?).
+//! A request has `operands`, `output` and `extents`, and either a `path`, whose cost is the answer, or an
+//! `effort`, for which the answer has the path that is found and the seconds of the search.
 
 use ijk_plan::order::{Effort, Network, Options, Order, OrderError, Path, cost, order};
 use serde_json::{Value, json};
 use std::io::{self, BufRead};
 use std::time::Instant;
 
-/// A search is repeated until it has taken so long, and the shortest time is told.
+/// A search is repeated until all repetitions take this long; the shortest time counts.
 const LONG_ENOUGH: f64 = 0.05;
 
 fn main() -> io::Result<()> {

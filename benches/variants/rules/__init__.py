@@ -1,4 +1,4 @@
-"""The rules: each gives every program that it makes of one by a single change."""
+"""The rules: each yields all programs that differ from one by a single change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arguments lie in memory, and how they are read."""
+"""Layouts of arguments in memory, and positions at which they are read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_turned(program: Program, one: Input, order: tuple[int, ...]) -> Program
 
 
 def turn_an_input(program: Program) -> Iterator[Program]:
-    """An array is read with its axes in another order, and lies as it lay."""
+    """An array is read with its axes in another order; its layout stays."""
     for one in program.inputs:
         if not is_positions(one):
             for order in orders((None,) * rank(one)):
@@ -47,7 +47,7 @@ def turn_an_input(program: Program) -> Iterator[Program]:
 
 
 def turn_and_copy_an_input(program: Program) -> Iterator[Program]:
-    """The same, and it lies in this order."""
+    """The same, with the layout in this order."""
     for one in program.inputs:
         if not is_positions(one):
             for order in orders((None,) * rank(one)):
@@ -55,7 +55,7 @@ def turn_and_copy_an_input(program: Program) -> Iterator[Program]:
 
 
 def store_an_input_otherwise(program: Program) -> Iterator[Program]:
-    """An array lies in memory with its axes in another order."""
+    """An array has its axes in another order in memory."""
     for one in program.inputs:
         for order in orders((None,) * rank(one)):
             yield viewed(program, one, "store", order)
