@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Crates whose comments and names are still to be revised.
-const TO_REVISE: &[&str] = &["ijk", "ijk-benches", "ijk-plan", "ijk-py"];
+const TO_REVISE: &[&str] = &["ijk-plan"];
 
 /// Crates whose comments are revised, but not yet the names of their types and the lengths of their files.
 const TO_RENAME: &[&str] = &["ijk-cpu", "ijk-oracle"];
@@ -17,8 +17,9 @@ const BEGINNINGS: &[&str] = &["What", "Whether", "Who", "Whose", "Whom", "Which"
 /// Names that a crate may use for several types, each private to its module.
 const COMMON_NAMES: &[&str] = &["Error", "Kind", "Iter"];
 
-/// Public names that the syntax trees of several languages share: `ast::Program` and `et::ast::Program`, say.
-const LANGUAGE_NAMES: &[(&str, &str)] = &[("ijk-syntax", "Index"), ("ijk-syntax", "Program")];
+/// Public names that several languages share: `ijk::Program` and `ijk::et::Program`, and their syntax trees.
+const LANGUAGE_NAMES: &[(&str, &str)] =
+    &[("ijk", "Program"), ("ijk-syntax", "Index"), ("ijk-syntax", "Program")];
 
 /// Keywords that define a type.
 const DEFINITIONS: &[&str] = &["struct", "enum", "union", "trait", "type"];

@@ -21,12 +21,12 @@ pub(crate) struct PlanCache<P = Prepared> {
 }
 
 /// A cached value, whose memory is proportional to its steps.
-pub(crate) trait Planned {
+pub(crate) trait HasSteps {
     /// Number of steps.
     fn steps(&self) -> usize;
 }
 
-impl Planned for Prepared {
+impl HasSteps for Prepared {
     fn steps(&self) -> usize {
         Self::steps(self)
     }
@@ -131,7 +131,7 @@ fn push_facts(words: &mut Words, facts: &Facts) {
     );
 }
 
-impl<P: Planned> PlanCache<P> {
+impl<P: HasSteps> PlanCache<P> {
     /// The plan of a key.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<P>> {
         self.shard(key).find(key.hash, |words| *words == key.words).map(Arc::clone)
@@ -142,7 +142,7 @@ impl<P: Planned> PlanCache<P> {
         let mut shard = self.shard(&key);
         let replaced = shard.insert(key.hash, (key.words, value), MOST_PLANS);
         let mut more = Vec::new();
-        while shard.len() > 1 && shard.values().map(Planned::steps).sum::<usize>() > MOST_STEPS {
+        while shard.len() > 1 && shard.values().map(HasSteps::steps).sum::<usize>() > MOST_STEPS {
             more.extend(shard.remove_oldest());
         }
         // Evicted plans are dropped after the lock is released.

@@ -39,10 +39,11 @@ use std::sync::Arc;
 /// | [`f.swap()`](Self::swap) | `!f` | `~f` |
 #[derive(Clone)]
 pub struct Program {
-    inner: Arc<Inner>,
+    inner: Arc<ProgramData>,
 }
 
-struct Inner {
+/// State that the clones of a program share.
+struct ProgramData {
     composed: Composed,
     /// The lowered statements of a composition, written at first use.
     program: RaceCell<ir::Program>,
@@ -72,7 +73,7 @@ impl Program {
     /// A composition of programs.
     pub(crate) fn from_composed(composed: Composed) -> Self {
         let (program, signature, warnings, paths, plans) = Default::default();
-        let inner = Inner { composed, program, signature, warnings, paths, plans };
+        let inner = ProgramData { composed, program, signature, warnings, paths, plans };
         Self { inner: Arc::new(inner) }
     }
 

@@ -38,10 +38,11 @@ pub use steps::{EinsumStep, EinsumSteps};
 /// ```
 #[derive(Clone)]
 pub struct Einsum {
-    inner: Arc<Inner>,
+    inner: Arc<EinsumData>,
 }
 
-struct Inner {
+/// State that the clones of an einsum share.
+struct EinsumData {
     subscripts: Subscripts,
     /// A given path, instead of a search.
     path: Option<Path>,
@@ -137,13 +138,13 @@ impl Einsum {
     /// An einsum of parsed subscripts.
     pub(crate) fn from_subscripts(subscripts: Subscripts) -> Self {
         let (path, options, plans) = (None, Options::default(), PlanCache::default());
-        Self { inner: Arc::new(Inner { subscripts, path, options, beside: 0, plans }) }
+        Self { inner: Arc::new(EinsumData { subscripts, path, options, beside: 0, plans }) }
     }
 
     /// A changed copy, which shares no plans.
-    fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
-        let Inner { subscripts, path, options, beside, .. } = &*self.inner;
-        let mut inner = Inner {
+    fn with(&self, change: impl FnOnce(&mut EinsumData)) -> Self {
+        let EinsumData { subscripts, path, options, beside, .. } = &*self.inner;
+        let mut inner = EinsumData {
             subscripts: subscripts.clone(),
             path: path.clone(),
             options: options.clone(),

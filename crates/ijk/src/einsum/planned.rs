@@ -19,7 +19,7 @@ pub(super) enum Planned {
     Sliced(Sliced),
 }
 
-impl cache::Planned for Planned {
+impl cache::HasSteps for Planned {
     fn steps(&self) -> usize {
         match self {
             Self::Whole(prepared) => prepared.steps(),

@@ -2,7 +2,7 @@
 
 use super::memory::Most;
 use super::ready::{Call, Ready};
-use super::segments::{Case, Segment};
+use super::segments::{Segment, SegmentKey};
 use super::solve::{Question, Shapes};
 use super::{Bindings, Cases, Outputs, Signature, run};
 use crate::cache::Key;
@@ -34,16 +34,17 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct Program {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<CheckedProgram>,
 }
 
-pub(super) struct Inner {
+/// A checked program with its caches, which clones share.
+pub(super) struct CheckedProgram {
     pub checked: Checked,
     /// Arrays whose elements are used in indices.
     pub in_indices: Vec<usize>,
     warnings: Vec<Diagnostic>,
     pub calls: Recent<Call, Ready>,
-    pub segments: Recent<Case, Segment>,
+    pub segments: Recent<SegmentKey, Segment>,
     pub solutions: Recent<Question, Solution>,
 }
 
@@ -64,7 +65,7 @@ impl Program {
         diagnostics.extend(more);
         match checked {
             Some(checked) if !has_errors(&diagnostics) => Ok(Self {
-                inner: Arc::new(Inner {
+                inner: Arc::new(CheckedProgram {
                     in_indices: checked.in_indices(),
                     checked,
                     warnings: diagnostics,
@@ -206,11 +207,11 @@ impl Program {
         bound: &Arrays<'_, '_>,
         shapes: Shapes,
         seed: u64,
-    ) -> Result<Case, Error> {
+    ) -> Result<SegmentKey, Error> {
         let kept = bindings.held().kept.iter().map(|name| self.array(name));
         let kept = kept.collect::<Result<Vec<_>, _>>()?;
         let (solution, bound) = (shapes.into_solution(), described(bound));
-        Ok(Case { solution, bound, seed, kept, ranges: Vec::new() })
+        Ok(SegmentKey { solution, bound, seed, kept, ranges: Vec::new() })
     }
 
     /// All combinations of ranks that the constraints allow, each with `reps` choices of extents drawn

@@ -1,10 +1,10 @@
 //! Runs of lowered programs.
 
 use super::memory::Most;
-use super::program::Inner;
+use super::program::CheckedProgram;
 use super::ranges::ranges;
 use super::ready::Ready;
-use super::segments::{self, Case, Segment};
+use super::segments::{self, Segment, SegmentKey};
 use super::{Outputs, faults, memory};
 use crate::engine::planning;
 use crate::prepared::Prepared;
@@ -47,9 +47,9 @@ impl Version<'_, '_> {
 /// Runs a program on bound arrays. Returns also the run for the cache, if it can be cached.
 pub(super) fn run(
     engine: &Engine,
-    program: &Inner,
+    program: &CheckedProgram,
     bound: &[Option<&TensorView<'_>>],
-    mut case: Case,
+    mut case: SegmentKey,
     most: Option<Most>,
 ) -> Result<(Outputs, Option<Ready>), Error> {
     let checked = &program.checked;
@@ -84,7 +84,7 @@ impl Segment {
     fn run(
         &self,
         engine: &Engine,
-        Inner { checked, in_indices, .. }: &Inner,
+        CheckedProgram { checked, in_indices, .. }: &CheckedProgram,
         versions: &mut [Option<Version<'_, '_>>],
         most: Option<Most>,
     ) -> Result<Option<Arc<Prepared>>, Error> {

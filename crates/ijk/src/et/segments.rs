@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Key of a lowered program.
 #[derive(Clone, Debug, PartialEq, Hash)]
-pub(super) struct Case {
+pub(super) struct SegmentKey {
     pub solution: Arc<Solution>,
     /// For each array the type and shape that is bound to it.
     pub bound: Vec<Option<(DType, Vec<u64>)>>,
@@ -26,7 +26,7 @@ pub(super) struct Segment {
 }
 
 /// Lowers the segment that follows the known ranges.
-pub(super) fn lower(checked: &Checked, case: &Case) -> Result<Segment, Error> {
+pub(super) fn lower(checked: &Checked, case: &SegmentKey) -> Result<Segment, Error> {
     let fail = |diagnostics| Error::program(&checked.source, diagnostics);
     let mut lowering =
         Lowering::new(checked, &case.solution, &case.bound, case.seed).map_err(fail)?;
