@@ -1,6 +1,6 @@
 //! Cache of plans: those of one program by types, shapes and strides.
 
-use crate::kept::{Kept, mix};
+use crate::lru::{Lru, mix};
 use crate::prepared::{Prepared, Rules};
 use ijk_plan::Facts;
 use ijk_tensor::fork::ForkMutex;
@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 1 << 16;
 
 /// Least recently used cache of plans by element types, shapes and strides.
 pub(crate) struct PlanCache<P = Prepared> {
-    shards: [ForkMutex<Kept<Words, P>>; SHARDS],
+    shards: [ForkMutex<Lru<Words, P>>; SHARDS],
 }
 
 /// A cached value, whose memory is proportional to its steps.
@@ -34,7 +34,7 @@ impl HasSteps for Prepared {
 
 impl<P> Default for PlanCache<P> {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| ForkMutex::new(Kept::new)) }
+        Self { shards: std::array::from_fn(|_| ForkMutex::new(Lru::new)) }
     }
 }
 
@@ -150,7 +150,7 @@ impl<P: HasSteps> PlanCache<P> {
         drop((replaced, more));
     }
 
-    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Kept<Words, P>> {
+    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Lru<Words, P>> {
         self.shards[(key.hash >> 32) as usize % SHARDS].lock()
     }
 

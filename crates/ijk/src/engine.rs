@@ -5,19 +5,18 @@ use crate::facts;
 use crate::prepared::{Prepared, Rules};
 use crate::probe::{Cache, Probe};
 use crate::program::Program;
+use crate::recent::Recent;
 use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
 use ijk_ir::core::{self as ir, Instance};
 use ijk_plan::plan::Plan;
-use ijk_tensor::fork::{ForkMutex, RaceCell};
+use ijk_tensor::fork::RaceCell;
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
-use lru::LruCache;
 use std::borrow::Borrow;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Texts of einsums in the cache of an engine.
-const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
+const EINSUMS: usize = 512;
 
 /// Estimated nanoseconds of work from which on it is detached.
 const LONG: f64 = 50e3;
@@ -53,7 +52,7 @@ pub struct Engine {
     context: Context,
     detach: Option<Detach>,
     /// Parsed einsums by their texts.
-    einsums: ForkMutex<LruCache<String, Arc<Einsum>>>,
+    einsums: Recent<String, Einsum>,
 }
 
 /// Settings of an [`Engine`].
@@ -197,7 +196,7 @@ impl EngineBuilder {
         let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let context = Context { level: level as u8, rules: self.rules };
-        let einsums = ForkMutex::new(|| LruCache::new(EINSUMS));
+        let einsums = Recent::with_capacity(EINSUMS);
         Engine { cpu, context, detach: self.detach, einsums }
     }
 
@@ -289,12 +288,7 @@ impl Engine {
 
     /// The einsum of a text, with its plans, from the cache or parsed.
     pub(crate) fn recent_einsum(&self, text: &str) -> Result<Arc<Einsum>, Error> {
-        if let Some(known) = self.einsums.lock().get(text) {
-            return Ok(Arc::clone(known));
-        }
-        let made = Arc::new(Einsum::new(text)?);
-        self.einsums.lock().put(text.to_owned(), Arc::clone(&made));
-        Ok(made)
+        self.einsums.get(text, || Einsum::new(text))
     }
 
     pub(crate) fn level(&self) -> Level {

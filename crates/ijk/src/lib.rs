@@ -85,7 +85,7 @@ mod error;
 pub mod et;
 mod explain;
 mod facts;
-mod kept;
+mod lru;
 mod operations;
 mod operators;
 pub mod order;

@@ -1,17 +1,19 @@
 //! Shared cache of the results of earlier work.
 
-use crate::kept::{Kept, hash_of};
+use crate::lru::{Lru, hash_of};
 use ijk_tensor::fork::ForkMutex;
+use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Capacity.
+/// Default capacity.
 const MOST: usize = 64;
 
 /// Least recently used cache behind a lock.
 pub(crate) struct Recent<K, V> {
-    kept: ForkMutex<Kept<K, V>>,
+    lru: ForkMutex<Lru<K, V>>,
+    capacity: usize,
 }
 
 impl<K, V> fmt::Debug for Recent<K, V> {
@@ -22,33 +24,41 @@ impl<K, V> fmt::Debug for Recent<K, V> {
 
 impl<K, V> Default for Recent<K, V> {
     fn default() -> Self {
-        Self { kept: ForkMutex::new(Kept::new) }
+        Self::with_capacity(MOST)
+    }
+}
+
+impl<K, V> Recent<K, V> {
+    /// An empty cache of some capacity.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { lru: ForkMutex::new(Lru::new), capacity }
     }
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
     /// The cached value of a key, or a new one.
-    pub fn get<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E>
+    pub fn get<Q, E>(&self, key: &Q, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E>
     where
-        K: Hash + Clone,
+        K: Borrow<Q>,
+        Q: Hash + PartialEq + ToOwned<Owned = K> + ?Sized,
     {
         let hash = hash_of(key);
-        if let Some(value) = self.find(hash, |own| own == key) {
+        if let Some(value) = self.find(hash, |own| Borrow::<Q>::borrow(own) == key) {
             return Ok(value);
         }
         let value = Arc::new(make()?);
-        self.insert(hash, key.clone(), Arc::clone(&value));
+        self.insert(hash, key.to_owned(), Arc::clone(&value));
         Ok(value)
     }
 
     /// The value whose key has a hash and satisfies a predicate.
     pub fn find(&self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
-        self.kept.lock().find(hash, is_key).map(Arc::clone)
+        self.lru.lock().find(hash, is_key).map(Arc::clone)
     }
 
     /// Inserts a value.
     pub fn insert(&self, hash: u64, key: K, value: Arc<V>) {
-        let replaced = self.kept.lock().insert(hash, (key, value), MOST);
+        let replaced = self.lru.lock().insert(hash, (key, value), self.capacity);
         drop(replaced);
     }
 }

@@ -3,8 +3,11 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+/// Hashes that are compared together.
+const BLOCK: usize = 16;
+
 /// Values by keys, evicted in the order of their last use; the caller sets the capacity.
-pub(crate) struct Kept<K, V> {
+pub(crate) struct Lru<K, V> {
     /// Hashes of the keys, contiguous, since a lookup compares mostly these.
     hashes: Vec<u64>,
     entries: Vec<Entry<K, V>>,
@@ -20,7 +23,7 @@ pub(crate) struct Entry<K, V> {
     used: u64,
 }
 
-impl<K, V> Kept<K, V> {
+impl<K, V> Lru<K, V> {
     /// An empty cache.
     pub fn new() -> Self {
         Self { hashes: Vec::new(), entries: Vec::new(), clock: 0 }
@@ -82,8 +85,13 @@ impl<K, V> Kept<K, V> {
     }
 
     fn place(&self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<usize> {
-        let alike = (0..self.hashes.len()).filter(|&at| self.hashes[at] == hash);
-        alike.into_iter().find(|&at| is_key(&self.entries[at].key))
+        // Whole blocks, whose comparison vectorizes: nearly all have no such hash.
+        let blocks = self.hashes.chunks(BLOCK).enumerate();
+        let blocks = blocks
+            .filter(|(_, block)| block.iter().fold(false, |found, &own| found | (own == hash)));
+        let mut places =
+            blocks.flat_map(|(n, block)| (0..block.len()).map(move |at| n * BLOCK + at));
+        places.find(|&at| self.hashes[at] == hash && is_key(&self.entries[at].key))
     }
 
     fn oldest(&self) -> Option<usize> {
@@ -142,17 +150,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_longest_makes_room() {
-        let mut kept = Kept::new();
+    fn the_least_recently_used_value_makes_room() {
+        let mut lru = Lru::new();
         for n in 0..3 {
-            assert!(kept.insert(7, (n, Arc::new(n)), 3).is_none());
+            assert!(lru.insert(7, (n, Arc::new(n)), 3).is_none());
         }
-        assert_eq!(kept.find(7, |key| *key == 0).map(|value| **value), Some(0));
-        assert_eq!(kept.insert(7, (3, Arc::new(3)), 3).map(|old| *old.value), Some(1));
-        assert_eq!(kept.insert(7, (0, Arc::new(9)), 3).map(|old| *old.value), Some(0));
-        assert!(kept.find(8, |key| *key == 0).is_none());
-        assert_eq!(kept.remove_oldest().map(|old| *old.value), Some(2));
-        assert_eq!(kept.values().copied().collect::<Vec<_>>(), [9, 3]);
+        assert_eq!(lru.find(7, |key| *key == 0).map(|value| **value), Some(0));
+        assert_eq!(lru.insert(7, (3, Arc::new(3)), 3).map(|old| *old.value), Some(1));
+        assert_eq!(lru.insert(7, (0, Arc::new(9)), 3).map(|old| *old.value), Some(0));
+        assert!(lru.find(8, |key| *key == 0).is_none());
+        assert_eq!(lru.remove_oldest().map(|old| *old.value), Some(2));
+        assert_eq!(lru.values().copied().collect::<Vec<_>>(), [9, 3]);
+    }
+
+    #[test]
+    fn a_full_cache_finds_every_key() {
+        let mut lru = Lru::new();
+        let count = 3 * BLOCK + 1;
+        for n in 0..count {
+            assert!(lru.insert(n as u64 / 2, (n, Arc::new(n)), count).is_none());
+        }
+        for n in 0..count {
+            assert_eq!(lru.find(n as u64 / 2, |key| *key == n).map(|value| **value), Some(n));
+        }
     }
 
     #[test]
