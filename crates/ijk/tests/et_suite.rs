@@ -20,8 +20,8 @@ use std::fmt::Write;
 
 /// Diagnostics without a case: the reason, and the test that covers them.
 const ELSEWHERE: [(&str, &str); 2] = [
-    ("index-nested", "takes a long program: `ijk-oracle/src/et/random/mistakes.rs`"),
-    ("value-too-long", "takes a long program: `ijk-oracle/src/et/random/mistakes.rs`"),
+    ("index-nested", "takes a long program: `ijk-oracle/src/generate/et/mistakes.rs`"),
+    ("value-too-long", "takes a long program: `ijk-oracle/src/generate/et/mistakes.rs`"),
 ];
 /// Errors that are found only when programs are lowered.
 const OF_SOLVER: [&str; 1] = ["index-too-large"];

@@ -1,0 +1,295 @@
+//! The literal interpreter of the core IR: for every point of a statement's domain, if every index is in bounds and
+//! every guard holds, the value is combined with the element.
+
+use crate::EvalError;
+use crate::reference::surface::advance;
+use crate::reference::value::{Value, position, zero};
+use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
+use ijk_types::{DType, Monoid, Reducer, Scalar, random, scalar};
+
+/// The results of a core program for some arguments, combined in lexicographic order of the points of each domain with
+/// separate rounding of each operation.
+///
+/// # Errors
+/// If a scalar operation fails, or the program violates a rule of the core IR.
+pub fn interpret(
+    program: &Program,
+    instance: &Instance,
+    inputs: &[Value],
+) -> Result<Vec<Value>, EvalError> {
+    let mut memory = Memory::new(program, instance, inputs)?;
+    for (statement, extents) in program.statements.iter().zip(&instance.extents) {
+        let result = memory.run(statement, extents)?;
+        memory.arrays[statement.out.0 as usize] = Some(result);
+    }
+    let output = |id: &ijk_ir::core::ArrayId| memory.get(id.0).cloned();
+    program.outputs.iter().map(output).collect()
+}
+
+struct Memory<'a> {
+    program: &'a Program,
+    instance: &'a Instance,
+    arrays: Vec<Option<Value>>,
+}
+
+impl<'a> Memory<'a> {
+    fn new(
+        program: &'a Program,
+        instance: &'a Instance,
+        inputs: &[Value],
+    ) -> Result<Self, EvalError> {
+        let mut arrays = vec![None; program.arrays.len()];
+        for (id, value) in program.inputs.iter().zip(inputs) {
+            let at = id.0 as usize;
+            let same_shape = instance.shapes[at].iter().eq(value
+                .shape
+                .iter()
+                .map(|&n| n as u64)
+                .collect::<Vec<_>>()
+                .iter());
+            if instance.dtypes[at] != value.dtype || !same_shape {
+                return Err(EvalError::Core("an input differs from its instance"));
+            }
+            arrays[at] = Some(value.clone());
+        }
+        Ok(Self { program, instance, arrays })
+    }
+
+    fn get(&self, id: u32) -> Result<&Value, EvalError> {
+        self.arrays[id as usize]
+            .as_ref()
+            .ok_or(EvalError::Core("an array is read before it is defined"))
+    }
+
+    fn run(&self, statement: &Statement, extents: &[u64]) -> Result<Value, EvalError> {
+        let mut out = self.initial(statement)?;
+        let extents: Vec<usize> = extents.iter().map(|&n| n as usize).collect();
+        let mut combiner = Combiner::new(statement, out.data.len())?;
+        let mut point = vec![0; extents.len()];
+        if extents.contains(&0) {
+            return Ok(out);
+        }
+        loop {
+            let indices: Vec<i64> = point.iter().map(|&i| i as i64).collect();
+            self.visit(statement, &indices, &mut combiner, &mut out)?;
+            if !advance(&mut point, &extents) {
+                return Ok(out);
+            }
+        }
+    }
+
+    /// Initial value of a statement's array, before its points update it.
+    fn initial(&self, statement: &Statement) -> Result<Value, EvalError> {
+        let at = statement.out.0 as usize;
+        let dtype = self.instance.dtypes[at];
+        let shape: Vec<usize> = self.instance.shapes[at].iter().map(|&n| n as usize).collect();
+        match statement.init {
+            Init::Zero => Ok(Value::full(dtype, &shape, zero(dtype))),
+            Init::Identity(monoid) => {
+                Ok(Value::full(dtype, &shape, scalar::identity(monoid, dtype)))
+            }
+            Init::From(array) => self.get(array.0).cloned(),
+        }
+    }
+
+    fn visit(
+        &self,
+        statement: &Statement,
+        point: &[i64],
+        combiner: &mut Combiner,
+        out: &mut Value,
+    ) -> Result<(), EvalError> {
+        let Some(to) = self.place(&out.shape, &statement.out_index, point) else { return Ok(()) };
+        if !self.reads_are_in_bounds(statement, point)? {
+            return Ok(());
+        }
+        let Some(value) = self.value(statement, point)? else { return Ok(()) };
+        if value.dtype() != out.dtype && !combiner.gives_positions() {
+            return Err(EvalError::Core("a value has another type than its array"));
+        }
+        combiner.combine(&mut out.data[to], to, value, point)
+    }
+
+    /// Returns true if every guard holds and the value's indices are in bounds. Checked before anything is computed: a
+    /// skipped point has no faults.
+    fn reads_are_in_bounds(&self, statement: &Statement, point: &[i64]) -> Result<bool, EvalError> {
+        let inside = |e, extent: u64| {
+            self.index(e, point).and_then(|i| u64::try_from(i).ok()).is_some_and(|i| i < extent)
+        };
+        if !statement.guards.iter().all(|(e, extent)| inside(e, *extent)) {
+            return Ok(false);
+        }
+        for node in &statement.value.nodes {
+            let skipped = match node {
+                ScalarNode::Access(access) => self.element(access, point)?.is_none(),
+                ScalarNode::Index(e) => self.index(e, point).is_none(),
+                _ => false,
+            };
+            if skipped {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The value at a point, if every index is in bounds.
+    fn value(&self, statement: &Statement, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
+        let nodes = &statement.value.nodes;
+        let mut values: Vec<Scalar> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let of = |id: &ijk_ir::core::ScalarId| values[id.0 as usize];
+            let value = match node {
+                ScalarNode::Access(access) => match self.element(access, point)? {
+                    Some(element) => element,
+                    None => return Ok(None),
+                },
+                ScalarNode::Const(literal, t) => literal.to_scalar(self.resolve(*t, statement)?)?,
+                ScalarNode::Index(e) => match self.index(e, point) {
+                    Some(value) => Scalar::I64(value),
+                    None => return Ok(None),
+                },
+                ScalarNode::Unary(op, x) => scalar::unary(*op, of(x))?,
+                ScalarNode::Binary(op, x, y) => scalar::binary(*op, of(x), of(y))?,
+                ScalarNode::Select(c, x, y) => {
+                    if of(c) == Scalar::Bool(true) {
+                        of(x)
+                    } else {
+                        of(y)
+                    }
+                }
+                ScalarNode::Random { key, counter, lo, hi } => {
+                    let bits = random::bits(*key, counter.eval(point) as u64);
+                    match (of(lo), of(hi)) {
+                        (Scalar::I64(lo), Scalar::I64(hi)) => {
+                            Scalar::I64(random::uniform_i64(bits, lo, hi)?)
+                        }
+                        (Scalar::F64(lo), Scalar::F64(hi)) => {
+                            Scalar::F64(random::uniform_f64(bits, lo, hi)?)
+                        }
+                        _ => return Err(EvalError::Core("RANDOM of other types than i64 and f64")),
+                    }
+                }
+            };
+            values.push(value);
+        }
+        values.pop().map(Some).ok_or(EvalError::Core("a statement has no value"))
+    }
+
+    fn element(&self, access: &Access, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
+        let array = self.get(access.array.0)?;
+        Ok(self.place(&array.shape, &access.index, point).map(|at| array.data[at]))
+    }
+
+    /// The value of an index, if every element that it reads is in bounds.
+    fn index(&self, e: &IndexExpr, point: &[i64]) -> Option<i64> {
+        e.eval_with(point, &|access| match self.element(access, point).ok()?? {
+            Scalar::I64(value) => Some(value),
+            Scalar::I32(value) => Some(value.into()),
+            _ => None,
+        })
+    }
+
+    /// Position of an index, if it is in bounds.
+    fn place(&self, shape: &[usize], index: &[IndexExpr], point: &[i64]) -> Option<usize> {
+        let component = |e| self.index(e, point).and_then(|i| usize::try_from(i).ok());
+        let index: Vec<usize> = index.iter().map(component).collect::<Option<_>>()?;
+        let inside = shape.iter().zip(&index).all(|(&extent, &i)| i < extent);
+        (inside && shape.len() == index.len()).then(|| position(shape, index))
+    }
+
+    /// The element type of a term, found among the arrays that have it.
+    fn resolve(&self, term: ijk_ir::core::TypeTerm, _: &Statement) -> Result<DType, EvalError> {
+        use ijk_ir::core::TypeTerm;
+        let known = |wanted: TypeTerm| {
+            let at = self.program.arrays.iter().position(|a| a.dtype == wanted)?;
+            Some(self.instance.dtypes[at])
+        };
+        let found = match term {
+            TypeTerm::Fixed(t) => Some(t),
+            TypeTerm::Var(_) => known(term),
+            TypeTerm::RealOf(v) => known(term).or(known(TypeTerm::Var(v)).map(DType::real)),
+        };
+        found.ok_or(EvalError::Core("a number has an unknown type"))
+    }
+}
+
+/// Combination of values of one element.
+enum Combiner {
+    Store {
+        stored: Vec<bool>,
+    },
+    Monoid(Monoid),
+    /// The best value so far of each element, and the axis of positions.
+    Position {
+        greatest: bool,
+        axis: usize,
+        best: Vec<Option<Scalar>>,
+    },
+}
+
+impl Combiner {
+    fn new(statement: &Statement, size: usize) -> Result<Self, EvalError> {
+        Ok(match statement.reduce {
+            None => Self::Store { stored: vec![false; size] },
+            Some(Reducer::Monoid(monoid)) => Self::Monoid(monoid),
+            Some(arg) => Self::Position {
+                greatest: arg == Reducer::ArgMax,
+                axis: reduced_axis(statement)?,
+                best: vec![None; size],
+            },
+        })
+    }
+
+    fn gives_positions(&self) -> bool {
+        matches!(self, Self::Position { .. })
+    }
+
+    fn combine(
+        &mut self,
+        element: &mut Scalar,
+        at: usize,
+        value: Scalar,
+        point: &[i64],
+    ) -> Result<(), EvalError> {
+        match self {
+            Self::Store { stored } => {
+                if std::mem::replace(&mut stored[at], true) {
+                    return Err(EvalError::Core("two points store one element"));
+                }
+                *element = value;
+            }
+            Self::Monoid(monoid) => *element = scalar::binary(monoid.op(), *element, value)?,
+            Self::Position { greatest, axis, best } => {
+                if best[at].is_none_or(|best| beats(*greatest, value, best)) {
+                    best[at] = Some(value);
+                    *element = Scalar::I64(point[*axis]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one axis that the output does not depend on.
+fn reduced_axis(statement: &Statement) -> Result<usize, EvalError> {
+    let used = |axis: usize, e: &IndexExpr| {
+        e.terms
+            .iter()
+            .any(|(_, atom)| *atom == ijk_ir::core::Atom::Axis(ijk_ir::core::AxisId(axis as u32)))
+    };
+    let free = |(axis, _): &(usize, &Axis)| !statement.out_index.iter().any(|e| used(*axis, e));
+    let mut reduced = statement.domain.iter().enumerate().filter(free).map(|(axis, _)| axis);
+    match (reduced.next(), reduced.next()) {
+        (Some(axis), None) => Ok(axis),
+        _ => Err(EvalError::Core("a position needs exactly one reduced axis")),
+    }
+}
+
+/// Returns true if a later value replaces the best: it is greater (less), or the first NaN.
+fn beats(greatest: bool, value: Scalar, best: Scalar) -> bool {
+    use ijk_types::BinaryOp;
+    let holds = |op, x, y| scalar::binary(op, x, y) == Ok(Scalar::Bool(true));
+    let nan = |x| holds(BinaryOp::Ne, x, x);
+    let better = if greatest { BinaryOp::Gt } else { BinaryOp::Lt };
+    !nan(best) && (nan(value) || holds(better, value, best))
+}

@@ -1,0 +1,129 @@
+//! The literal evaluator of Einsum Tuple: rules 0 to 6 of a statement (docs/language/einsum-tuple.md 2.2), point by
+//! point.
+//!
+//! Of the other crates it uses the surface trees, the meaning of scalar operations and the ranks and extents of eintups
+//! in a run ([`Shapes`]); it determines array shapes, element types and skipped points independently.
+
+pub(crate) mod accesses;
+mod error;
+mod index;
+mod range;
+mod resolve;
+mod satisfy;
+mod statement;
+pub(crate) mod terms;
+pub(crate) mod types;
+pub(crate) mod variables;
+
+pub use error::EtError;
+pub use satisfy::broken;
+
+use crate::{Bounded, Cell, Value};
+use ijk_syntax::et::ast::Program;
+use std::collections::BTreeMap;
+
+/// The ranks and extents of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shapes {
+    /// The extents of each eintup.
+    pub tuples: BTreeMap<String, Vec<u64>>,
+    /// Ranks of the places of each array.
+    pub places: BTreeMap<String, Vec<usize>>,
+}
+
+impl Shapes {
+    /// The ranks and extents of a solution, by name.
+    pub fn of(checked: &ijk_ir::et::Checked, solution: &ijk_ir::et::Solution) -> Self {
+        let tuples = checked.tuples.iter().map(|t| (t.name.clone(), solution.of(t).to_vec()));
+        let ranks = |places: &Vec<u32>| places.iter().map(|&rank| rank as usize).collect();
+        let places = checked.arrays.iter().zip(&solution.places);
+        let places = places.map(|(array, places)| (array.name.clone(), ranks(places)));
+        Self { tuples: tuples.collect(), places: places.collect() }
+    }
+}
+
+/// Results of a program, with the range of results that satisfy the error bounds.
+#[derive(Clone, Debug, Default)]
+pub struct EtEvaluation {
+    /// The last version of every array, inputs included.
+    pub arrays: BTreeMap<String, Bounded>,
+    /// Names of the results, in their order.
+    pub outputs: Vec<String>,
+    /// Points of each statement that ran.
+    pub points: Vec<PointCount>,
+}
+
+/// Number of points of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PointCount {
+    /// All of them.
+    pub points: usize,
+    /// Points skipped by rule 3.
+    pub skipped: usize,
+    /// Most points with a common element.
+    pub meet: usize,
+}
+
+impl EtEvaluation {
+    /// The most points of a statement.
+    pub fn most_points(&self) -> usize {
+        self.points.iter().map(|p| p.points).max().unwrap_or(0)
+    }
+
+    /// The results, in their order.
+    pub fn results(&self) -> impl Iterator<Item = (&String, &Bounded)> {
+        self.outputs.iter().map(|name| (name, &self.arrays[name]))
+    }
+}
+
+/// The arrays that a program computes from the bound ones.
+///
+/// # Errors
+/// If the program is undefined for these shapes and arrays, or a scalar operation fails.
+///
+/// ```
+/// use ijk_oracle::et::{Shapes, evaluate_et};
+/// let program = ijk_syntax::et::ast::Program::default();
+/// assert!(evaluate_et(&program, &Shapes::default(), &Default::default(), 0).unwrap().outputs.is_empty());
+/// ```
+pub fn evaluate_et(
+    program: &Program,
+    shapes: &Shapes,
+    bound: &BTreeMap<String, Value>,
+    seed: u64,
+) -> Result<EtEvaluation, EtError> {
+    let mut run = EtEvaluation::default();
+    run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));
+    let mut assigned: Vec<&str> = Vec::new();
+    let mut site = 0;
+    for statement in &program.statements {
+        let name = &statement.left.array.text[..];
+        let first = !assigned.contains(&name);
+        if first {
+            assigned.push(name);
+        }
+        if !(first && bound.contains_key(name)) {
+            let (array, points) = statement::run(statement, shapes, &run.arrays, seed, site)?;
+            run.points.push(points);
+            run.arrays.insert(name.into(), array);
+        }
+        site += terms::sites(&statement.value);
+    }
+    run.outputs = outputs(program, &assigned);
+    match run.outputs.iter().find(|&name| !run.arrays.contains_key(name)) {
+        Some(unknown) => Err(EtError::Unknown(unknown.clone())),
+        None => Ok(run),
+    }
+}
+
+fn outputs(program: &Program, assigned: &[&str]) -> Vec<String> {
+    if program.outputs.is_empty() {
+        return assigned.iter().map(|&name| name.into()).collect();
+    }
+    program.outputs.iter().map(|name| name.text.clone()).collect()
+}
+
+fn exactly(value: &Value) -> Bounded {
+    let cells = value.data.iter().copied().map(Cell::exact).collect();
+    Bounded { dtype: value.dtype, shape: value.shape.clone(), cells }
+}

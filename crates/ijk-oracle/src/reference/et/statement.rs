@@ -1,0 +1,189 @@
+//! Rules 0 to 6 for one statement.
+
+use super::index::Place;
+use super::resolve::Scope;
+use super::terms::{Compiler, Read, Term, convert};
+use super::types::Type;
+use super::variables::variables;
+use super::{EtError, PointCount, Shapes};
+use crate::reference::surface::{advance, reduce, size};
+use crate::reference::value::position;
+use crate::{Bounded, Cell};
+use ijk_syntax::et::ast::{AssignOp, Index, Statement};
+use ijk_types::{DType, Monoid, scalar};
+use std::collections::BTreeMap;
+
+/// Most points of a statement, and most elements of an array.
+const MOST: usize = 1 << 20;
+
+/// The new version of the array on the left, and the numbers of points.
+pub(crate) fn run(
+    statement: &Statement,
+    shapes: &Shapes,
+    arrays: &BTreeMap<String, Bounded>,
+    seed: u64,
+    site: u64,
+) -> Result<(Bounded, PointCount), EtError> {
+    let variables = variables(statement, &|name| shapes.tuples.contains_key(name));
+    let scope = Scope { shapes, arrays, variables: &variables };
+    let domain = usable(&scope.domain()?)?;
+    let places = scope.places_of(&statement.left)?;
+    let old = arrays.get(&statement.left.array.text);
+    let shape = match old {
+        Some(old) => old.shape.clone(),
+        None => sized(&places)?,
+    };
+    let mut compiler = Compiler { scope, reads: Vec::new(), seed, site };
+    let (term, dtype) = value(&mut compiler, statement, old)?;
+    let points = Points { places, shape: &shape, reads: &compiler.reads, term, domain: &domain };
+    let (groups, skipped) = points.groups()?;
+    let start = Start::of(statement, old, dtype)?;
+    let scattered = !statement.left.indices.iter().all(|e| matches!(e, Index::Tuple(_)));
+    let element = |(at, group): (usize, &Vec<Cell>)| start.combine(at, group, scattered);
+    let cells = groups.iter().enumerate().map(element).collect::<Result<_, _>>()?;
+    let meet = groups.iter().map(Vec::len).max().unwrap_or(0);
+    let points = PointCount { points: size(&domain), skipped, meet };
+    Ok((Bounded { dtype, shape, cells }, points))
+}
+
+/// The extents that the first use of an array gives it.
+fn sized(places: &[(Place, usize)]) -> Result<Vec<usize>, EtError> {
+    let mut shape = Vec::new();
+    for (place, rank) in places {
+        match place {
+            Place::Index(e) => shape.extend(e.dims(*rank)?),
+            Place::Star => return Err(EtError::Star),
+        }
+    }
+    usable(&shape)
+}
+
+/// Extents with a limited number of points.
+fn usable(extents: &[u64]) -> Result<Vec<usize>, EtError> {
+    let product = |n: usize, &extent: &usize| n.checked_mul(extent).filter(|&n| n <= MOST);
+    let extents: Vec<usize> = extents
+        .iter()
+        .map(|&n| usize::try_from(n).map_err(|_| EtError::TooLarge))
+        .collect::<Result<_, _>>()?;
+    match extents.contains(&0) || extents.iter().try_fold(1, product).is_some() {
+        true => Ok(extents),
+        false => Err(EtError::TooLarge),
+    }
+}
+
+/// The value at a point in the type of the new version, and that type.
+fn value(
+    compiler: &mut Compiler,
+    statement: &Statement,
+    old: Option<&Bounded>,
+) -> Result<(Term, DType), EtError> {
+    let (term, t) = compiler.value(&statement.value)?;
+    let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
+    let dtype = match old.filter(|_| statement.assign.accumulate) {
+        _ if logical => DType::Bool,
+        Some(old) => Type::strong(old.dtype).join(t).dtype,
+        None => t.dtype,
+    };
+    if !monoid(statement.assign.op).op().accepts().contains(dtype) {
+        return Err(EtError::Type(dtype));
+    }
+    Ok((convert((term, t), dtype)?, dtype))
+}
+
+fn monoid(op: AssignOp) -> Monoid {
+    match op {
+        AssignOp::Add => Monoid::Add,
+        AssignOp::Mul => Monoid::Mul,
+        AssignOp::Max => Monoid::Max,
+        AssignOp::Min => Monoid::Min,
+        AssignOp::And => Monoid::And,
+        AssignOp::Or => Monoid::Or,
+    }
+}
+
+/// Rules 2 to 5: the points of a statement.
+struct Points<'s, 'a> {
+    /// The index on the left.
+    places: Vec<(Place<'a>, usize)>,
+    shape: &'s [usize],
+    reads: &'s [Read<'a>],
+    term: Term,
+    domain: &'s [usize],
+}
+
+impl Points<'_, '_> {
+    /// For each element of the new version the values combined with it, in the order of their points; and the number of
+    /// skipped points.
+    fn groups(&self) -> Result<(Vec<Vec<Cell>>, usize), EtError> {
+        let mut groups = vec![Vec::new(); size(self.shape)];
+        let (mut counter, mut skipped) = (0, 0);
+        let mut point = vec![0; self.domain.len()];
+        if self.domain.contains(&0) {
+            return Ok((groups, skipped));
+        }
+        loop {
+            match (self.target(&point), self.reads(&point)) {
+                (Some(at), Some(reads)) => groups[at].push(self.term.value(&reads, counter)?),
+                _ => skipped += 1,
+            }
+            counter += 1;
+            if !advance(&mut point, self.domain) {
+                return Ok((groups, skipped));
+            }
+        }
+    }
+
+    /// The element of a point, if that is in bounds.
+    fn target(&self, point: &[usize]) -> Option<usize> {
+        let mut index = Vec::with_capacity(self.shape.len());
+        for (place, rank) in &self.places {
+            let Place::Index(e) = place else { return None };
+            if !e.inside(point) {
+                return None;
+            }
+            for component in 0..*rank {
+                let extent = *self.shape.get(index.len())? as i128;
+                let value = e.at(component, point)?;
+                index.push(Some(value).filter(|i| (0..extent).contains(i))? as usize);
+            }
+        }
+        Some(position(self.shape, index))
+    }
+
+    fn reads(&self, point: &[usize]) -> Option<Vec<Cell>> {
+        self.reads.iter().map(|read| read.at(point)).collect()
+    }
+}
+
+/// Rules 0 and 6: initial elements, and combination with values.
+struct Start {
+    monoid: Monoid,
+    dtype: DType,
+    /// The old elements in the new type, if they are combined.
+    old: Option<Vec<Cell>>,
+}
+
+impl Start {
+    fn of(statement: &Statement, old: Option<&Bounded>, dtype: DType) -> Result<Self, EtError> {
+        let converted = |old: &Bounded| {
+            let term = convert((Term::Read(0), Type::strong(old.dtype)), dtype)?;
+            old.cells.iter().map(|&cell| term.value(&[cell], 0)).collect::<Result<Vec<_>, _>>()
+        };
+        let old = old.filter(|_| statement.assign.accumulate).map(converted).transpose()?;
+        Ok(Self { monoid: monoid(statement.assign.op), dtype, old })
+    }
+
+    fn combine(&self, at: usize, group: &[Cell], scattered: bool) -> Result<Cell, EtError> {
+        let Some(old) = &self.old else {
+            return Ok(reduce::reduce(self.monoid, self.dtype, group, scattered)?);
+        };
+        let all: Vec<Cell> = std::iter::once(&old[at]).chain(group).copied().collect();
+        let bounded = reduce::reduce(self.monoid, self.dtype, &all, scattered)?;
+        let mut value = old[at].value;
+        for cell in group {
+            value = scalar::binary(self.monoid.op(), value, cell.value)?;
+        }
+        // Elements without points keep their value.
+        Ok(if group.is_empty() { old[at] } else { Cell { value, ..bounded } })
+    }
+}

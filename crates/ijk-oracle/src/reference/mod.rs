@@ -1,0 +1,15 @@
+//! Literal evaluators: the specification, executable. Clarity has priority over speed.
+
+pub mod blocks;
+mod core;
+mod einsum;
+mod error;
+pub mod et;
+pub(crate) mod surface;
+pub(crate) mod value;
+
+pub use self::core::interpret;
+pub use einsum::evaluate_einsum;
+pub use error::EvalError;
+pub use surface::{Bounded, Cell, Evaluation, evaluate, evaluate_bounded};
+pub use value::{Value, same_bits};

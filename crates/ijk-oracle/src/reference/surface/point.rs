@@ -1,0 +1,327 @@
+//! One index expression applied to arrays, point by point.
+
+use super::Array;
+use super::affine::{Affine, Compiled};
+use super::cell::{self, Cell};
+use super::extents::{Extents, Names, Partial};
+use super::form::{Form, Leaf, Map};
+use super::reduce;
+use crate::EvalError;
+use crate::reference::value::{position, zero};
+use ijk_syntax::ast::Number;
+use ijk_types::{BinaryOp, DType, Literal, Reducer};
+
+/// An array with the error analysis of its elements.
+#[derive(Clone, Debug)]
+pub struct Bounded {
+    /// Element type.
+    pub dtype: DType,
+    /// Extent of each axis.
+    pub shape: Vec<usize>,
+    /// The elements in C order.
+    pub cells: Vec<Cell>,
+}
+
+/// Most points of an expression, and most elements of its output.
+const MOST_POINTS: usize = 1 << 28;
+
+/// The value of an expression for its arguments.
+pub(crate) fn apply(
+    form: &Form,
+    arguments: &[&Bounded],
+    extents: &Extents,
+) -> Result<Bounded, EvalError> {
+    let domain = extents.domain(form)?;
+    let shapes = shapes_by_operand(form, arguments);
+    extents.check_bounds(form, &shapes.iter().collect::<Vec<_>>())?;
+    let shape = output_shape(form, extents)?;
+    check_size(&domain)?;
+    check_size(&shape)?;
+    let types = types(form, &arguments.iter().map(|a| a.dtype).collect::<Vec<_>>())?;
+    let values = Points { form, arguments, types: &types, domain: &domain };
+    match form.reduce {
+        None => map(&values, shape),
+        Some(reducer) => merge(&values, shape, reducer),
+    }
+}
+
+/// The shape of the argument of each operand; numbers have none.
+pub(crate) fn shapes_by_operand(form: &Form, arguments: &[&Bounded]) -> Vec<Partial> {
+    let shapes = arguments.iter().map(|a| a.shape.iter().map(|&n| Some(n as u64)).collect());
+    spread_over_operands(form, shapes)
+}
+
+/// Assigns the next of `things` to each index operand, and the default to each number.
+pub(crate) fn spread_over_operands<T: Default>(
+    form: &Form,
+    mut things: impl Iterator<Item = T>,
+) -> Vec<T> {
+    let thing = |leaf: &Leaf| match leaf {
+        Leaf::Index(_) => things.next().expect("as many arguments as indices"),
+        Leaf::Number(_) => T::default(),
+    };
+    form.operands.iter().map(thing).collect()
+}
+
+fn output_shape(form: &Form, extents: &Extents) -> Result<Vec<usize>, EvalError> {
+    let axis = |n: Option<u64>| {
+        let n = n.ok_or(EvalError::Undetermined("an axis of the output".into()))?;
+        usize::try_from(n).map_err(|_| EvalError::TooLarge)
+    };
+    extents.output(form)?.into_iter().map(axis).collect()
+}
+
+/// The number of points of a domain that is known to be small enough.
+pub(crate) fn size(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
+}
+
+fn check_size(shape: &[usize]) -> Result<(), EvalError> {
+    let product = |n: usize, &extent: &usize| n.checked_mul(extent).filter(|&n| n <= MOST_POINTS);
+    let empty = shape.contains(&0);
+    if empty {
+        Ok(())
+    } else {
+        shape.iter().try_fold(1, product).map(drop).ok_or(EvalError::TooLarge)
+    }
+}
+
+/// Properties of an expression's result that do not depend on values.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+    /// Extents of the form's letters.
+    pub domain: Vec<usize>,
+}
+
+/// The signature of an expression by itself.
+pub(crate) fn first_signature(
+    form: &Form,
+    arguments: &[Array],
+    names: &mut Names,
+) -> Result<Signature, EvalError> {
+    let shapes = partial_shapes(form, arguments);
+    let extents = Extents::solve(form, &shapes.iter().collect::<Vec<_>>(), names)?;
+    signature(form, arguments, &extents)
+}
+
+/// The signature of an expression for arguments of these types and shapes.
+pub(crate) fn signature(
+    form: &Form,
+    arguments: &[Array],
+    extents: &Extents,
+) -> Result<Signature, EvalError> {
+    let domain = extents.domain(form)?;
+    let shapes = partial_shapes(form, arguments);
+    extents.check_bounds(form, &shapes.iter().collect::<Vec<_>>())?;
+    let shape = output_shape(form, extents)?;
+    check_size(&domain)?;
+    check_size(&shape)?;
+    let dtype = types(form, &arguments.iter().map(|a| a.0).collect::<Vec<_>>())?.value;
+    let position = matches!(form.reduce, Some(Reducer::ArgMax | Reducer::ArgMin));
+    Ok(Signature { dtype: if position { DType::I64 } else { dtype }, shape, domain })
+}
+
+fn partial_shapes(form: &Form, arguments: &[Array]) -> Vec<Partial> {
+    let shapes = arguments.iter().map(|(_, s)| s.iter().map(|&n| Some(n as u64)).collect());
+    spread_over_operands(form, shapes)
+}
+
+/// Element types inside an expression.
+struct Types {
+    /// Types of the operands.
+    operands: Vec<DType>,
+    /// Type of the value at a point.
+    value: DType,
+}
+
+fn types(form: &Form, arguments: &[DType]) -> Result<Types, EvalError> {
+    let given = spread_over_operands(form, arguments.iter().copied().map(Some));
+    let operands = given.iter().enumerate().map(|(at, t)| match (t, form.body) {
+        (Some(t), _) => Ok(*t),
+        (None, Map::Where) if at == 0 => Ok(DType::Bool),
+        (None, Map::Where) => first_type(&given[1..]),
+        (None, _) => first_type(&given),
+    });
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    let body = cell::map_type(form.body, &operands)?;
+    let value = form.outer.map_or(Ok(body), |outer| cell::map_type(outer, &[body]))?;
+    let accepted = match form.reduce {
+        Some(Reducer::Monoid(monoid)) => monoid.op().accepts().contains(value),
+        Some(_) => !value.is_complex(),
+        None => true,
+    };
+    for (leaf, &t) in form.operands.iter().zip(&operands) {
+        if let Leaf::Number(number) = leaf {
+            literal(*number, t)?;
+        }
+    }
+    if let (Map::Binary(BinaryOp::Pow), Leaf::Number(Number::Integer(..0)), true) =
+        (form.body, form.operands.last().expect("an operand"), operands[0].is_integer())
+    {
+        return Err(EvalError::Type(operands[0]));
+    }
+    if accepted { Ok(Types { operands, value }) } else { Err(EvalError::Type(value)) }
+}
+
+fn first_type(given: &[Option<DType>]) -> Result<DType, EvalError> {
+    given.iter().flatten().next().copied().ok_or(EvalError::Undetermined("an element type".into()))
+}
+
+fn literal(number: Number, t: DType) -> Result<Cell, EvalError> {
+    let literal = match number {
+        Number::Integer(n) => Literal::Integer(n),
+        Number::Float(x) => Literal::Float(x),
+    };
+    Ok(Cell::exact(literal.to_scalar(t)?))
+}
+
+/// The values of an expression at the points of its domain.
+struct Points<'a> {
+    form: &'a Form,
+    arguments: &'a [&'a Bounded],
+    types: &'a Types,
+    domain: &'a [usize],
+}
+
+impl Points<'_> {
+    /// Visits every point in lexicographic order with its element of the output and its value.
+    fn visit(
+        &self,
+        shape: &[usize],
+        mut visit: impl FnMut(usize, &[usize], Cell) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        let compile = |e: &Affine| e.compile(&self.form.letters);
+        let output: Vec<Compiled> = self.form.output.iter().map(compile).collect();
+        let reads = self.reads()?;
+        let mut point = vec![0; self.domain.len()];
+        if self.domain.contains(&0) {
+            return Ok(());
+        }
+        loop {
+            let to = position(shape, output.iter().map(|e| e.at(&point) as usize));
+            visit(to, &point, self.value(&reads, &point)?)?;
+            if !advance(&mut point, self.domain) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn reads(&self) -> Result<Vec<Read<'_>>, EvalError> {
+        let arguments = spread_over_operands(self.form, self.arguments.iter().copied().map(Some));
+        let operands = self.form.operands.iter().zip(arguments).zip(&self.types.operands);
+        operands.map(|((leaf, argument), &t)| self.read(leaf, argument, t)).collect()
+    }
+
+    fn read<'b>(
+        &self,
+        leaf: &Leaf,
+        argument: Option<&'b Bounded>,
+        t: DType,
+    ) -> Result<Read<'b>, EvalError> {
+        match (leaf, argument) {
+            (Leaf::Index(index), Some(array)) => {
+                let index = index.iter().map(|e| e.compile(&self.form.letters)).collect();
+                Ok(Read::Element(array, index))
+            }
+            (Leaf::Number(number), _) => Ok(Read::Number(literal(*number, t)?)),
+            (Leaf::Index(_), None) => unreachable!("an index operand has an argument"),
+        }
+    }
+
+    fn value(&self, reads: &[Read], point: &[usize]) -> Result<Cell, EvalError> {
+        let operands: Vec<Cell> = reads.iter().map(|read| read.at(point)).collect();
+        let letter = |l: char| {
+            let axis = self.form.letters.iter().position(|&other| other == l);
+            point[axis.expect("a letter of the expression")] as i64
+        };
+        let body = cell::apply(self.form.body, &operands, letter)?;
+        match self.form.outer {
+            Some(outer) => cell::apply(outer, &[body], letter),
+            None => Ok(body),
+        }
+    }
+}
+
+enum Read<'a> {
+    Number(Cell),
+    Element(&'a Bounded, Vec<Compiled>),
+}
+
+impl Read<'_> {
+    fn at(&self, point: &[usize]) -> Cell {
+        match self {
+            Self::Number(cell) => *cell,
+            Self::Element(array, index) => {
+                let index = index.iter().map(|e| e.at(point) as usize);
+                array.cells[position(&array.shape, index)]
+            }
+        }
+    }
+}
+
+/// The next point in lexicographic order.
+pub(crate) fn advance(point: &mut [usize], extents: &[usize]) -> bool {
+    for (coordinate, &extent) in point.iter_mut().zip(extents).rev() {
+        *coordinate += 1;
+        if *coordinate < extent {
+            return true;
+        }
+        *coordinate = 0;
+    }
+    false
+}
+
+/// Each point sets an element to its value; the others are 0.
+fn map(points: &Points, shape: Vec<usize>) -> Result<Bounded, EvalError> {
+    let dtype = points.types.value;
+    let size = size(&shape);
+    let mut cells = vec![Cell::exact(zero(dtype)); size];
+    let mut written = vec![false; size];
+    points.visit(&shape, |to, _, cell| {
+        if std::mem::replace(&mut written[to], true) {
+            return Err(EvalError::Collision);
+        }
+        cells[to] = cell;
+        Ok(())
+    })?;
+    Ok(Bounded { dtype, shape, cells })
+}
+
+/// Combines the values of points with a common element of the output.
+fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded, EvalError> {
+    let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); size(&shape)];
+    let monoid = match reducer {
+        Reducer::Monoid(monoid) => monoid,
+        arg => return position_of(points, shape, arg == Reducer::ArgMax),
+    };
+    points.visit(&shape, |to, _, cell| {
+        groups[to].push(cell);
+        Ok(())
+    })?;
+    let dtype = points.types.value;
+    let scattered = points.form.output_merges;
+    let combine = |group: &Vec<Cell>| reduce::reduce(monoid, dtype, group, scattered);
+    let cells = groups.iter().map(combine).collect::<Result<_, _>>()?;
+    Ok(Bounded { dtype, shape, cells })
+}
+
+/// Positions along the single dropped letter. Elements without points (`@argmax ij~ii`) are 0.
+fn position_of(points: &Points, shape: Vec<usize>, greatest: bool) -> Result<Bounded, EvalError> {
+    let dropped = points.form.dropped()[0];
+    let axis = points.form.letters.iter().position(|&l| l == dropped).expect("a letter");
+    if points.domain[axis] == 0 && !shape.contains(&0) {
+        return Err(EvalError::EmptyArg);
+    }
+    let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); size(&shape)];
+    points.visit(&shape, |to, point, cell| {
+        // Lexicographic order visits the dropped letter's values in ascending order.
+        debug_assert_eq!(groups[to].len(), point[axis]);
+        groups[to].push(cell);
+        Ok(())
+    })?;
+    let zero = Cell::exact(zero(DType::I64));
+    let of = |group: &Vec<Cell>| if group.is_empty() { zero } else { reduce::arg(greatest, group) };
+    Ok(Bounded { dtype: DType::I64, shape, cells: groups.iter().map(of).collect() })
+}
