@@ -49,7 +49,7 @@ impl BlockCase {
     /// The case of a seed.
     pub fn random(seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0xb10c);
-        let mut maker = Maker { rng: &mut rng, wrong: Vec::new() };
+        let mut maker = TermGenerator { rng: &mut rng, wrong: Vec::new() };
         let mut term = maker.literal(None);
         for _ in 0..maker.rng.between(1, 7) {
             let next = maker.step(&term);
@@ -91,12 +91,12 @@ fn exact(term: &BlockTerm) -> bool {
     }
 }
 
-struct Maker<'a> {
+struct TermGenerator<'a> {
     rng: &'a mut Rng,
     wrong: Vec<BlockTerm>,
 }
 
-impl Maker<'_> {
+impl TermGenerator<'_> {
     fn block(&mut self) -> Option<usize> {
         *self.rng.pick(&[None, None, Some(1), Some(2), Some(2), Some(3), Some(5)])
     }

@@ -226,15 +226,15 @@ fn agree_on_values(
         |who, found: String| Disagreement::Failure { who, found, expected: "a value".into() };
     let literal = interpreted(lowered, case)
         .map_err(|error| failure("the interpreter", error.to_string()))?;
-    same_results("the interpreter", truth, &literal, Precision::Bits)?;
+    same_results("the interpreter", truth, &literal, Requirement::Bits)?;
     let small = truth.most_points <= SMALL_DOMAIN;
     let mut firsts: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
     for Contender { who, group, strict, run } in engines {
         let found = run(lowered, &case.inputs).map_err(|found| failure(who, found))?;
         let precision = match (small, strict) {
-            (true, _) => Precision::Bits,
-            (_, true) => Precision::AsWritten,
-            _ => Precision::Bounds,
+            (true, _) => Requirement::Bits,
+            (_, true) => Requirement::AsWritten,
+            _ => Requirement::Bounds,
         };
         same_results(who, truth, &found, precision)?;
         match firsts.get(group) {
@@ -247,7 +247,7 @@ fn agree_on_values(
 
 /// Required precision of results.
 #[derive(Clone, Copy, PartialEq)]
-enum Precision {
+enum Requirement {
     /// Bitwise equality with the value in the specified order.
     Bits,
     /// Within the stated error bounds.
@@ -260,7 +260,7 @@ fn same_results(
     who: &'static str,
     truth: &Evaluation,
     found: &[Value],
-    precision: Precision,
+    precision: Requirement,
 ) -> Result<(), Disagreement> {
     if truth.outputs.len() != found.len() {
         let (found, expected) = (found.len().to_string(), truth.outputs.len().to_string());
@@ -274,14 +274,14 @@ fn same_results(
             return Err(Disagreement::Shape { who, result, found: described, expected });
         }
         let right = |at: usize| match precision {
-            Precision::Bits => crate::same_bits(truth.cells[at].value, found.data[at]),
-            Precision::AsWritten => truth.cells[at].admits_as_written(found.data[at]),
-            Precision::Bounds => truth.cells[at].admits(found.data[at]),
+            Requirement::Bits => crate::same_bits(truth.cells[at].value, found.data[at]),
+            Requirement::AsWritten => truth.cells[at].admits_as_written(found.data[at]),
+            Requirement::Bounds => truth.cells[at].admits(found.data[at]),
         };
         if let Some(at) = (0..found.data.len()).find(|&at| !right(at)) {
             let expected = match precision {
-                Precision::Bits => format!("{:?}", truth.cells[at].value),
-                Precision::AsWritten | Precision::Bounds => format!("{:?}", truth.cells[at]),
+                Requirement::Bits => format!("{:?}", truth.cells[at].value),
+                Requirement::AsWritten | Requirement::Bounds => format!("{:?}", truth.cells[at]),
             };
             let found = format!("{:?}", found.data[at]);
             return Err(Disagreement::Element { who, result, at, found, expected });

@@ -9,7 +9,7 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder};
 /// An array in its memory.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    memory: Memory,
+    memory: Storage,
     shape: Vec<usize>,
     /// Absolute strides.
     steps: Vec<usize>,
@@ -20,7 +20,7 @@ pub struct Placed {
 macro_rules! by_type {
     ($($variant:ident $element:ty;)*) => {
         #[derive(Clone, Debug)]
-        enum Memory { $($variant(Vec<$element>),)* }
+        enum Storage { $($variant(Vec<$element>),)* }
 
         /// A view of a [`Placed`] array.
         #[derive(Debug)]
@@ -32,7 +32,7 @@ macro_rules! by_type {
         #[allow(missing_docs)]
         pub enum ViewMut<'a> { $($variant(ArrayViewMutD<'a, $element>),)* }
 
-        impl Memory {
+        impl Storage {
             fn of(dtype: DType, elements: &[Scalar]) -> Self {
                 match dtype { $(DType::$variant => Self::$variant(typed(elements)),)* }
             }
@@ -49,14 +49,14 @@ macro_rules! by_type {
         impl Placed {
             /// A view of the array.
             pub fn view(&self) -> View<'_> {
-                match &self.memory { $(Memory::$variant(x) => View::$variant(self.view_of(x)),)* }
+                match &self.memory { $(Storage::$variant(x) => View::$variant(self.view_of(x)),)* }
             }
 
             /// A mutable view of the array, whose elements are distinct.
             pub fn view_mut(&mut self) -> ViewMut<'_> {
                 let Self { memory, shape, steps, reversed } = self;
                 match memory {
-                    $(Memory::$variant(x) => ViewMut::$variant(view_mut(x, shape, steps, reversed)),)*
+                    $(Storage::$variant(x) => ViewMut::$variant(view_mut(x, shape, steps, reversed)),)*
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Placed {
         let strided = layout.lay_out(value);
         let strides = strided.strides.iter();
         Self {
-            memory: Memory::of(value.dtype, &strided.memory),
+            memory: Storage::of(value.dtype, &strided.memory),
             shape: value.shape.clone(),
             steps: strides.clone().map(|s| s.unsigned_abs()).collect(),
             reversed: strides.enumerate().filter(|(_, s)| **s < 0).map(|(axis, _)| axis).collect(),

@@ -6,7 +6,7 @@ use ijk_syntax::ast::{Body, Combinator, Extent, IndexExpr, NodeId, NodeKind, Ope
 use std::collections::BTreeMap;
 
 /// Inputs and outputs.
-type Arity = (usize, usize);
+type Ports = (usize, usize);
 
 // Combinators and names.
 
@@ -27,7 +27,7 @@ impl Coverage {
         self.names(&program);
     }
 
-    fn combination(&mut self, combinator: Combinator, left: Arity, right: Arity) {
+    fn combination(&mut self, combinator: Combinator, left: Ports, right: Ports) {
         let (feature, holds) = match combinator {
             Combinator::Chain => ("chain with inputs left over", right.0 > left.1),
             Combinator::Compose => ("compose with inputs left over", left.0 > right.1),
@@ -93,8 +93,8 @@ fn extent_name(extent: &Extent) -> Option<String> {
 }
 
 /// The arities of all components of a program without mistakes.
-fn arities(program: &Program) -> BTreeMap<NodeId, Arity> {
-    let mut known: BTreeMap<NodeId, Arity> = BTreeMap::new();
+fn arities(program: &Program) -> BTreeMap<NodeId, Ports> {
+    let mut known: BTreeMap<NodeId, Ports> = BTreeMap::new();
     loop {
         let before = known.len();
         for n in 0..program.nodes.len() {
@@ -109,7 +109,7 @@ fn arities(program: &Program) -> BTreeMap<NodeId, Arity> {
     }
 }
 
-fn arity(program: &Program, known: &BTreeMap<NodeId, Arity>, id: NodeId) -> Option<Arity> {
+fn arity(program: &Program, known: &BTreeMap<NodeId, Ports>, id: NodeId) -> Option<Ports> {
     let of = |id: &NodeId| known.get(id).copied();
     Some(match &program.node(id).kind {
         NodeKind::Index(expr) => {

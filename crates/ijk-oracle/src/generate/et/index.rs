@@ -1,14 +1,14 @@
 //! Random index expressions: every kind of arithmetic, gathers, digits of numbers.
 
 use super::build::{SPAN, access, dims, integer, product, rank, sum};
-use super::world::{Array, Kind, Place, Tuple, World};
+use super::world::{ArrayPlace, EtArray, Kind, Tuple, World};
 use crate::generate::{Input, data_input};
 use ijk_syntax::et::ast::{Assign, AssignOp, Index, IndexOp, Statement, Value};
 use ijk_types::DType;
 
 /// Form of an index expression.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum IndexForm {
     Plain,
     Sum,
     WithStatic,
@@ -24,34 +24,34 @@ enum Form {
     Static,
 }
 
-const FORMS: [(u32, Form); 16] = [
-    (46, Form::Plain),
-    (8, Form::Sum),
-    (8, Form::WithStatic),
-    (5, Form::StaticMinus),
-    (1, Form::Negated),
-    (5, Form::ByStatic(IndexOp::Mul)),
-    (5, Form::ByStatic(IndexOp::FloorDiv)),
-    (4, Form::ByStatic(IndexOp::CeilDiv)),
-    (5, Form::ByStatic(IndexOp::Mod)),
-    (3, Form::StaticTimes),
-    (3, Form::Product),
-    (9, Form::Gather),
-    (5, Form::Nested),
-    (2, Form::Lost),
-    (5, Form::Flat),
-    (3, Form::Static),
+const FORMS: [(u32, IndexForm); 16] = [
+    (46, IndexForm::Plain),
+    (8, IndexForm::Sum),
+    (8, IndexForm::WithStatic),
+    (5, IndexForm::StaticMinus),
+    (1, IndexForm::Negated),
+    (5, IndexForm::ByStatic(IndexOp::Mul)),
+    (5, IndexForm::ByStatic(IndexOp::FloorDiv)),
+    (4, IndexForm::ByStatic(IndexOp::CeilDiv)),
+    (5, IndexForm::ByStatic(IndexOp::Mod)),
+    (3, IndexForm::StaticTimes),
+    (3, IndexForm::Product),
+    (9, IndexForm::Gather),
+    (5, IndexForm::Nested),
+    (2, IndexForm::Lost),
+    (5, IndexForm::Flat),
+    (3, IndexForm::Static),
 ];
 
 impl World<'_> {
     /// An index expression for a place of rank `r`. It has that rank itself if `anchored`; otherwise it may be a
     /// scalar.
     pub fn index(&mut self, r: usize, depth: u32, anchored: bool) -> Index {
-        let form = if depth == 0 { Form::Plain } else { self.rng.weighted(&FORMS) };
+        let form = if depth == 0 { IndexForm::Plain } else { self.rng.weighted(&FORMS) };
         let inner = depth.saturating_sub(1);
         match form {
-            Form::Plain => self.some_tuple(r),
-            Form::Sum => {
+            IndexForm::Plain => self.some_tuple(r),
+            IndexForm::Sum => {
                 let left = self.index(r, inner, true);
                 let mut terms = vec![(false, left)];
                 for _ in 0..self.rng.between(1, 2) {
@@ -60,32 +60,32 @@ impl World<'_> {
                 }
                 Index::Sum(terms, SPAN)
             }
-            Form::WithStatic => {
+            IndexForm::WithStatic => {
                 let (left, right) = (self.index(r, inner, true), self.statics(r));
                 sum(left, self.rng.chance(0.5), right)
             }
-            Form::StaticMinus => {
+            IndexForm::StaticMinus => {
                 let left = self.statics(r);
                 sum(left, self.rng.chance(0.8), self.index(r, inner, true))
             }
-            Form::Negated => {
+            IndexForm::Negated => {
                 let negated = self.rng.chance(0.6);
                 Index::Sum(vec![(negated, self.index(r, inner, true))], SPAN)
             }
-            Form::ByStatic(op) => self.by_static(r, inner, op),
-            Form::StaticTimes => {
+            IndexForm::ByStatic(op) => self.by_static(r, inner, op),
+            IndexForm::StaticTimes => {
                 let left = self.statics(r);
                 product(left, IndexOp::Mul, self.index(r, inner, true))
             }
-            Form::Product => {
+            IndexForm::Product => {
                 let left = self.index(r, inner, true);
                 product(left, IndexOp::Mul, self.index(r, 0, true))
             }
-            Form::Gather if r < 4 => self.gather(r, inner),
-            Form::Lost if r < 4 => self.lost(r, inner),
-            Form::Nested if r == 1 => self.nested(inner),
-            Form::Flat if r == 1 => self.flat(inner),
-            Form::Static if !anchored => self.statics(r),
+            IndexForm::Gather if r < 4 => self.gather(r, inner),
+            IndexForm::Lost if r < 4 => self.lost(r, inner),
+            IndexForm::Nested if r == 1 => self.nested(inner),
+            IndexForm::Flat if r == 1 => self.flat(inner),
+            IndexForm::Static if !anchored => self.statics(r),
             _ => self.some_tuple(r),
         }
     }
@@ -199,7 +199,7 @@ impl World<'_> {
     }
 
     fn index_of(&mut self, at: usize, depth: u32) -> Index {
-        let Array { name, places, star, .. } = self.arrays[at].clone();
+        let EtArray { name, places, star, .. } = self.arrays[at].clone();
         let mut indices = Vec::new();
         for (number, place) in places.iter().enumerate() {
             indices.push(match star {
@@ -215,7 +215,7 @@ impl World<'_> {
     }
 
     /// An index at a place of an existing array.
-    pub fn place_index(&mut self, array: usize, place: &Place, depth: u32) -> Index {
+    pub fn place_index(&mut self, array: usize, place: &ArrayPlace, depth: u32) -> Index {
         let Some(stood) = place.tuple else {
             let e = self.index(place.rank, depth, false);
             return self.not_plain(array, e);
@@ -258,8 +258,8 @@ impl World<'_> {
 
     /// An array of valid indices with a `:` of the given number of components, or without `:`.
     fn index_array(&mut self, components: Option<usize>) -> usize {
-        let fits = |a: &Array| a.dtype.is_integer() && a.star.map(|s| s.1) == components;
-        let good = |a: &Array| fits(a) && (components.is_some() || a.name.starts_with("idx"));
+        let fits = |a: &EtArray| a.dtype.is_integer() && a.star.map(|s| s.1) == components;
+        let good = |a: &EtArray| fits(a) && (components.is_some() || a.name.starts_with("idx"));
         let known: Vec<usize> =
             (0..self.arrays.len()).filter(|&at| good(&self.arrays[at])).collect();
         if !known.is_empty() && self.rng.chance(0.5) {
@@ -348,8 +348,8 @@ impl World<'_> {
             count(&mut input);
         }
         self.bound.insert(name.clone(), input);
-        let places = ranks.iter().map(|&(rank, _)| Place { rank, tuple: None }).collect();
-        self.arrays.push(Array { name, dtype, places, star, bound: true });
+        let places = ranks.iter().map(|&(rank, _)| ArrayPlace { rank, tuple: None }).collect();
+        self.arrays.push(EtArray { name, dtype, places, star, bound: true });
         self.arrays.len() - 1
     }
 
@@ -361,9 +361,9 @@ impl World<'_> {
         star: Option<(usize, usize)>,
         bound: bool,
     ) -> usize {
-        let place = |&at: &usize| Place { rank: self.tuples[at].rank, tuple: Some(at) };
+        let place = |&at: &usize| ArrayPlace { rank: self.tuples[at].rank, tuple: Some(at) };
         let places = tuples.iter().map(place).collect();
-        self.arrays.push(Array { name, dtype, places, star, bound });
+        self.arrays.push(EtArray { name, dtype, places, star, bound });
         self.arrays.len() - 1
     }
 

@@ -5,9 +5,9 @@ use crate::generate::{Flavour, Rng, data_input};
 use ijk_types::DType;
 
 /// The expected diagnostic, and the program. `<n>` is replaced by a number from 2 to 5.
-type Mistake = (&'static str, &'static str);
+type EtMistake = (&'static str, &'static str);
 
-const MISTAKES: &[Mistake] = &[
+const MISTAKES: &[EtMistake] = &[
     // The grammar.
     ("argument-count", "y[a] = EXP(x[a], <n>)"),
     ("argument-count", "y[a] = RANDOM(0, <n>)"),
@@ -168,9 +168,9 @@ const NO_VALUE: &[&str] = &[
 ];
 
 /// The diagnostic of a limit, and a program that exceeds it.
-type Beyond = (&'static str, fn() -> String);
+type EtBeyond = (&'static str, fn() -> String);
 
-const BEYOND: &[Beyond] = &[
+const BEYOND: &[EtBeyond] = &[
     ("index-nested", || {
         let (open, close) = ("(".repeat(70), " // 2 + a) // 3 + 1".repeat(70));
         format!("x[a] = 1\ny[a] = x[{}a{}]\n\nDIMS(a) = 2", open, close.replace("3 + 1", "3"))

@@ -2,7 +2,7 @@
 
 use super::build::{SPAN, access};
 use super::value::real;
-use super::world::{Array, Place, World};
+use super::world::{ArrayPlace, EtArray, World};
 use crate::reference::et::types::Type;
 use ijk_syntax::et::ast::{Access, Assign, AssignOp, Index, Statement, Value};
 use ijk_types::DType;
@@ -49,7 +49,7 @@ impl World<'_> {
         let (value, assign, dtype) = fit(value, assign, None);
         let places = left.indices.iter().map(|e| self.place_of(e)).collect();
         let name = left.array.text.clone();
-        self.arrays.push(Array { name, dtype, places, star: None, bound: false });
+        self.arrays.push(EtArray { name, dtype, places, star: None, bound: false });
         self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
     }
 
@@ -63,7 +63,7 @@ impl World<'_> {
 
     /// The left side of an existing array.
     fn again(&mut self, at: usize) -> Access {
-        let Array { name, places, .. } = self.arrays[at].clone();
+        let EtArray { name, places, .. } = self.arrays[at].clone();
         let depth = self.rng.weighted(&[(6, 0), (3, 1), (1, 2)]);
         let indices = places.iter().map(|place| self.place_index(at, place, depth)).collect();
         access(&name, indices)
@@ -94,12 +94,12 @@ impl World<'_> {
         access(&name, indices)
     }
 
-    fn place_of(&self, e: &Index) -> Place {
+    fn place_of(&self, e: &Index) -> ArrayPlace {
         let tuple = match e {
             Index::Tuple(name) => self.tuples.iter().position(|t| t.name == name.text),
             _ => None,
         };
-        Place { rank: self.rank_of(e).unwrap_or(1), tuple }
+        ArrayPlace { rank: self.rank_of(e).unwrap_or(1), tuple }
     }
 
     /// The rank of an index expression, unless it is a scalar.

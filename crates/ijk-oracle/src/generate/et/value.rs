@@ -1,7 +1,7 @@
 //! Random values: reads, literals, positions, random numbers, operators, functions.
 
 use super::build::{SPAN, access, call, integer, name, number, whole};
-use super::world::{Array, Kind, World};
+use super::world::{EtArray, Kind, World};
 use crate::generate::data_input;
 use crate::reference::et::types::Type;
 use crate::reference::surface::{Map, pointwise};
@@ -10,10 +10,10 @@ use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{Assign, AssignOp, Index, Statement, Value, ValueOp};
 use ijk_types::{BinaryOp, DType, TypeSet, UnaryOp};
 
-type Typed = (Value, Type);
+type TypedValue = (Value, Type);
 
 #[derive(Clone, Copy)]
-enum Leaf {
+enum LeafKind {
     Read,
     Number,
     Position,
@@ -25,7 +25,7 @@ enum Leaf {
 
 impl World<'_> {
     /// A value with at most `depth` levels of operators.
-    pub fn value(&mut self, depth: u32) -> Typed {
+    pub fn value(&mut self, depth: u32) -> TypedValue {
         if depth == 0 {
             return self.leaf();
         }
@@ -37,27 +37,27 @@ impl World<'_> {
         }
     }
 
-    fn leaf(&mut self) -> Typed {
+    fn leaf(&mut self) -> TypedValue {
         let leaf = self.rng.weighted(&[
-            (60, Leaf::Read),
-            (10, Leaf::Number),
-            (7, Leaf::Position),
-            (4, Leaf::Component),
-            (5, Leaf::Extent),
-            (2, Leaf::Rank),
-            (5, Leaf::Random),
+            (60, LeafKind::Read),
+            (10, LeafKind::Number),
+            (7, LeafKind::Position),
+            (4, LeafKind::Component),
+            (5, LeafKind::Extent),
+            (2, LeafKind::Rank),
+            (5, LeafKind::Random),
         ]);
         match leaf {
-            Leaf::Read => self.read(),
-            Leaf::Number => self.literal(),
-            Leaf::Position => self.position(),
-            Leaf::Component => self.component(),
-            Leaf::Extent => self.extent(),
-            Leaf::Rank => {
+            LeafKind::Read => self.read(),
+            LeafKind::Number => self.literal(),
+            LeafKind::Position => self.position(),
+            LeafKind::Component => self.component(),
+            LeafKind::Extent => self.extent(),
+            LeafKind::Rank => {
                 let list = (0..self.rng.between(1, 2)).map(|_| self.any_tuple()).collect();
                 (Value::Rank(list, SPAN), Type::weak(DType::I64))
             }
-            Leaf::Random => self.random(),
+            LeafKind::Random => self.random(),
         }
     }
 
@@ -66,7 +66,7 @@ impl World<'_> {
         self.plain(at)
     }
 
-    fn literal(&mut self) -> Typed {
+    fn literal(&mut self) -> TypedValue {
         let n = match self.rng.below(10) {
             0..=5 => Number::Integer(self.rng.between(0, 8) as i64 - 3),
             6 | 7 => Number::Float(*self.rng.pick(&[0.5, 1.25, 0.1, 2e-3, 3.0])),
@@ -77,7 +77,7 @@ impl World<'_> {
         (number(n), Type::weak(dtype))
     }
 
-    fn position(&mut self) -> Typed {
+    fn position(&mut self) -> TypedValue {
         match self.pick_tuple(1) {
             Some(at) => (Value::Tuple(name(&self.tuples[at].name)), Type::weak(DType::I64)),
             None => self.literal(),
@@ -85,7 +85,7 @@ impl World<'_> {
     }
 
     /// `pos[coord]`, `pos[0]`.
-    fn component(&mut self) -> Typed {
+    fn component(&mut self) -> TypedValue {
         let ranks: Vec<usize> = self.tuples.iter().map(|t| t.rank).collect();
         let r = *self.rng.pick(&ranks);
         let Some(at) = self.pick_tuple(r) else { return self.literal() };
@@ -110,7 +110,7 @@ impl World<'_> {
         }
     }
 
-    fn extent(&mut self) -> Typed {
+    fn extent(&mut self) -> TypedValue {
         let list: Vec<usize> =
             (0..self.rng.between(1, 2)).map(|_| self.rng.below(self.tuples.len())).collect();
         let r = list.iter().map(|&at| self.tuples[at].rank).sum();
@@ -124,7 +124,7 @@ impl World<'_> {
         (Value::Dims { of, coord, span: SPAN }, Type::weak(DType::I64))
     }
 
-    pub fn random(&mut self) -> Typed {
+    pub fn random(&mut self) -> TypedValue {
         let float = self.rng.chance(0.5);
         let lo = whole(self.rng.between(0, 4) as i64 - 3);
         let hi = match self.rng.below(8) {
@@ -153,7 +153,7 @@ impl World<'_> {
     }
 
     /// An element of an existing array, or of a new input.
-    fn read(&mut self) -> Typed {
+    fn read(&mut self) -> TypedValue {
         let at = match self.arrays.is_empty() || self.arrays.len() < 5 && self.rng.chance(0.3) {
             true => return self.new_input(),
             false => self.rng.below(self.arrays.len()),
@@ -161,15 +161,15 @@ impl World<'_> {
         self.read_of(at)
     }
 
-    pub fn read_of(&mut self, at: usize) -> Typed {
-        let Array { name, dtype, places, .. } = self.arrays[at].clone();
+    pub fn read_of(&mut self, at: usize) -> TypedValue {
+        let EtArray { name, dtype, places, .. } = self.arrays[at].clone();
         let depth = self.rng.weighted(&[(5, 0), (4, 1), (2, 2)]);
         let indices = places.iter().map(|place| self.place_index(at, place, depth)).collect();
         (Value::Element(access(&name, indices)), Type::strong(dtype))
     }
 
     /// An input with its first use; a statement of random numbers may define it instead.
-    fn new_input(&mut self) -> Typed {
+    fn new_input(&mut self) -> TypedValue {
         let dtype = self.rng.weighted(&[
             (5, DType::F64),
             (4, DType::F32),
@@ -202,8 +202,9 @@ impl World<'_> {
             let assign = Assign { op: AssignOp::Add, accumulate: false };
             self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
         }
-        let as_places = places.iter().map(|&(rank, tuple, _)| super::world::Place { rank, tuple });
-        let array = Array {
+        let as_places =
+            places.iter().map(|&(rank, tuple, _)| super::world::ArrayPlace { rank, tuple });
+        let array = EtArray {
             name: name.clone(),
             dtype,
             places: as_places.collect(),
@@ -221,8 +222,8 @@ impl World<'_> {
     }
 
     /// The first use of an input: plain eintups take their extents from it.
-    fn first_read(&mut self, at: usize) -> Typed {
-        let Array { name, dtype, places, .. } = self.arrays[at].clone();
+    fn first_read(&mut self, at: usize) -> TypedValue {
+        let EtArray { name, dtype, places, .. } = self.arrays[at].clone();
         let mut indices = Vec::new();
         for place in &places {
             indices.push(match place.tuple {
@@ -269,7 +270,7 @@ impl World<'_> {
         (r, Some(at), exact.iter().map(|&n| n as usize).collect())
     }
 
-    fn sum(&mut self, depth: u32) -> Typed {
+    fn sum(&mut self, depth: u32) -> TypedValue {
         let (first, mut t) = self.value(depth - 1);
         let negated = self.rng.chance(0.15);
         if negated {
@@ -289,7 +290,7 @@ impl World<'_> {
         (Value::Sum(terms, SPAN), t)
     }
 
-    fn product(&mut self, depth: u32) -> Typed {
+    fn product(&mut self, depth: u32) -> TypedValue {
         let (first, mut t) = self.value(depth - 1);
         let mut factors = Vec::new();
         for _ in 0..self.rng.between(1, 2) {
@@ -316,7 +317,7 @@ impl World<'_> {
     }
 
     /// 1 if a position equals a number, usually an element or another position, else 0.
-    fn one_hot(&mut self) -> Typed {
+    fn one_hot(&mut self) -> TypedValue {
         let depth = self.rng.below(2) as u32;
         let (left, right) = (self.position(), real(self.value(depth)));
         let (equal, _) = match self.rng.chance(0.5) {
@@ -332,7 +333,7 @@ impl World<'_> {
     }
 
     /// A real number, usually nonzero.
-    fn divisor(&mut self, depth: u32) -> Typed {
+    fn divisor(&mut self, depth: u32) -> TypedValue {
         match self.rng.below(10) {
             0 | 2 => {
                 let value = self.value(depth);
@@ -344,7 +345,7 @@ impl World<'_> {
         }
     }
 
-    fn function(&mut self, depth: u32) -> Typed {
+    fn function(&mut self, depth: u32) -> TypedValue {
         let function = *self.rng.pick(Function::ALL);
         let count = match function {
             Function::Add | Function::Mul | Function::Sub | Function::Div => 0,
@@ -385,19 +386,19 @@ fn number_type(t: Type) -> Type {
 }
 
 /// The value, converted to a real one if it is complex.
-pub(crate) fn real((value, t): Typed) -> Typed {
+pub(crate) fn real((value, t): TypedValue) -> TypedValue {
     match t.dtype.is_complex() {
         true => (call(Function::Re, vec![value]), Type { dtype: t.dtype.real(), ..t }),
         false => (value, t),
     }
 }
 
-fn truth(typed: Typed) -> Typed {
+fn truth(typed: TypedValue) -> TypedValue {
     real(typed)
 }
 
 /// The value in a type that a function accepts.
-fn accepted(accepts: TypeSet, typed: Typed) -> Typed {
+fn accepted(accepts: TypeSet, typed: TypedValue) -> TypedValue {
     let typed = if accepts.contains(DType::C64) { typed } else { real(typed) };
     let bool_alone = typed.1.dtype == DType::Bool && !accepts.contains(DType::Bool);
     match bool_alone && !accepts.is_subset(TypeSet::INEXACT) {
@@ -414,7 +415,7 @@ fn as_float(accepts: TypeSet, t: Type) -> Type {
     }
 }
 
-fn unary(function: Function, op: UnaryOp, operand: Typed) -> Typed {
+fn unary(function: Function, op: UnaryOp, operand: TypedValue) -> TypedValue {
     match op {
         UnaryOp::Cast(to) => {
             let (value, _) = real(operand);
@@ -429,7 +430,7 @@ fn unary(function: Function, op: UnaryOp, operand: Typed) -> Typed {
     }
 }
 
-fn binary(function: Function, op: BinaryOp, left: Typed, right: Typed) -> Typed {
+fn binary(function: Function, op: BinaryOp, left: TypedValue, right: TypedValue) -> TypedValue {
     if matches!(op, BinaryOp::And | BinaryOp::Or) {
         let args = vec![truth(left).0, truth(right).0];
         return (call(function, args), Type::strong(DType::Bool));

@@ -36,10 +36,10 @@ pub(crate) enum Kind {
 
 /// An array.
 #[derive(Clone, Debug)]
-pub(crate) struct Array {
+pub(crate) struct EtArray {
     pub name: String,
     pub dtype: DType,
-    pub places: Vec<Place>,
+    pub places: Vec<ArrayPlace>,
     /// For an index array with a `:`, its place and extent.
     pub star: Option<(usize, usize)>,
     pub bound: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Array {
 
 /// A place of a signature.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ArrayPlace {
     pub rank: usize,
     /// The plain eintup that first occurred there.
     pub tuple: Option<usize>,
@@ -58,7 +58,7 @@ pub(crate) struct World<'r> {
     pub rng: &'r mut Rng,
     pub program: Program,
     pub tuples: Vec<Tuple>,
-    pub arrays: Vec<Array>,
+    pub arrays: Vec<EtArray>,
     pub bound: BTreeMap<String, Input>,
     /// Ranks to give with the program.
     pub ranks: BTreeMap<String, u32>,

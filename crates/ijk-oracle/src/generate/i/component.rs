@@ -2,7 +2,7 @@
 
 use super::Rng;
 use super::build::{combined, name, push};
-use super::expression::{Array, Draft, Scope, draft};
+use super::expression::{Array, Draft, ProgramScope, draft};
 use crate::reference::surface::{Names, shapes};
 use ijk_syntax::Span;
 use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
@@ -17,23 +17,24 @@ pub(crate) struct Component {
 }
 
 /// Allowed numbers of inputs.
-type Arity = RangeInclusive<usize>;
+type InputCounts = RangeInclusive<usize>;
 
 /// A random program with its arguments.
 pub(crate) fn program(rng: &mut Rng, most_points: usize) -> Option<(Program, Vec<Array>)> {
-    let scope = Scope { names: Names::new(), wanted: Names::new(), most_points };
+    let scope = ProgramScope { names: Names::new(), wanted: Names::new(), most_points };
     let depth = rng.weighted(&[(2, 0), (3, 1), (4, 2), (2, 3), (1, 4)]);
     let most_inputs = rng.between(1, 4);
-    let mut maker = Maker { rng, scope, program: Program::default(), bound: Vec::new() };
+    let mut maker =
+        ComponentGenerator { rng, scope, program: Program::default(), bound: Vec::new() };
     let component = maker.component(&[], 1..=most_inputs, depth)?;
     let (program, inputs) = maker.finish(component);
     shapes(&program, &inputs).ok()?;
     Some((program, inputs))
 }
 
-struct Maker<'a> {
+struct ComponentGenerator<'a> {
     rng: &'a mut Rng,
-    scope: Scope,
+    scope: ProgramScope,
     program: Program,
     /// Bindings so far.
     bound: Vec<(String, Component)>,
@@ -41,13 +42,13 @@ struct Maker<'a> {
 
 /// State to restore if a choice leads to no component.
 struct Mark {
-    scope: Scope,
+    scope: ProgramScope,
     nodes: usize,
     items: usize,
     bound: usize,
 }
 
-impl Maker<'_> {
+impl ComponentGenerator<'_> {
     fn finish(mut self, component: Component) -> (Program, Vec<Array>) {
         self.rng.shuffle(&mut self.program.items);
         let bare = self.bound.is_empty() || self.rng.chance(0.8);
@@ -73,7 +74,12 @@ impl Maker<'_> {
     }
 
     /// A component whose first inputs are `given`, as far as it has that many.
-    fn component(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn component(
+        &mut self,
+        given: &[Array],
+        arity: InputCounts,
+        depth: usize,
+    ) -> Option<Component> {
         for _ in 0..6 {
             let mark = self.mark();
             if let Some(component) = self.any_form(given, arity.clone(), depth)
@@ -86,7 +92,7 @@ impl Maker<'_> {
         None
     }
 
-    fn any_form(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn any_form(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
         if *arity.start() > 3 {
             return self.pair(given, arity, depth.saturating_sub(1));
         }
@@ -103,7 +109,7 @@ impl Maker<'_> {
         }
     }
 
-    fn atom(&mut self, given: &[Array], arity: Arity) -> Option<Component> {
+    fn atom(&mut self, given: &[Array], arity: InputCounts) -> Option<Component> {
         let (least, most) = (*arity.start(), (*arity.end()).min(3));
         match self.rng.below(20) {
             0 if least == 1 && !given.is_empty() => Some(self.identity(&given[0])),
@@ -128,7 +134,7 @@ impl Maker<'_> {
     }
 
     /// A name bound before, if its inputs match.
-    fn reuse(&mut self, given: &[Array], arity: Arity) -> Option<Component> {
+    fn reuse(&mut self, given: &[Array], arity: InputCounts) -> Option<Component> {
         let fits = |(_, c): &&(String, Component)| {
             arity.contains(&c.inputs.len()) && c.inputs.iter().zip(given).all(|(a, b)| a == b)
         };
@@ -142,7 +148,7 @@ impl Maker<'_> {
     }
 
     /// A component bound to a new name.
-    fn binding(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn binding(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
         let component = self.component(given, arity, depth)?;
         let stem = *self.rng.pick(&["f", "mm", "ij", "norm_", "λ", "x1", "Step", "i"]);
         let text = format!("{stem}{}", self.bound.len());
@@ -153,7 +159,7 @@ impl Maker<'_> {
         Some(Component { node, ..component })
     }
 
-    fn swap(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn swap(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
         if *arity.end() < 2 {
             return None;
         }
@@ -174,7 +180,7 @@ impl Maker<'_> {
         Some(Component { node, ..inner })
     }
 
-    fn chain(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn chain(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
         let (least, most) = (*arity.start(), *arity.end());
         let first = self.component(given, 1..=most, depth)?;
         let taken = first.inputs.len();
@@ -199,7 +205,7 @@ impl Maker<'_> {
         Some(Component { node, inputs, outputs: second.outputs })
     }
 
-    fn fanout(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn fanout(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
         let (least, most) = (*arity.start(), *arity.end());
         let left = self.component(given, 1..=most, depth)?;
         let mut shared = left.inputs.clone();
@@ -211,7 +217,7 @@ impl Maker<'_> {
         self.beside(Combinator::Fanout, left, right, inputs)
     }
 
-    fn pair(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
+    fn pair(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
         let (least, most) = (*arity.start(), *arity.end());
         if most < 2 {
             return None;

@@ -13,7 +13,7 @@ use ijk_types::DType;
 
 /// State that all expressions of a program share.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope {
+pub(crate) struct ProgramScope {
     /// Names in braces with known extents.
     pub names: Names,
     /// Names that an output uses before an array determines them.
@@ -38,7 +38,7 @@ const LETTERS: [char; 32] = [
 /// A random expression with `inputs` inputs, the first of which are given.
 pub(crate) fn draft(
     rng: &mut Rng,
-    scope: &mut Scope,
+    scope: &mut ProgramScope,
     given: &[Array],
     inputs: usize,
 ) -> Option<Draft> {
@@ -56,7 +56,7 @@ enum Source {
 
 struct Drafter<'a> {
     rng: &'a mut Rng,
-    scope: &'a mut Scope,
+    scope: &'a mut ProgramScope,
     given: &'a [Array],
     inputs: usize,
     letters: Vec<(char, Source)>,
@@ -66,7 +66,12 @@ struct Drafter<'a> {
 }
 
 impl<'a> Drafter<'a> {
-    fn new(rng: &'a mut Rng, scope: &'a mut Scope, given: &'a [Array], inputs: usize) -> Self {
+    fn new(
+        rng: &'a mut Rng,
+        scope: &'a mut ProgramScope,
+        given: &'a [Array],
+        inputs: usize,
+    ) -> Self {
         let (names, wanted) = (scope.names.clone(), scope.wanted.clone());
         Self { rng, scope, given, inputs, letters: Vec::new(), names, wanted }
     }

@@ -1,7 +1,7 @@
 //! Index expressions with resolved names: ranks, values at a point, ranges of values.
 
 use super::EtError;
-use super::range::{Range, apply};
+use super::range::{Interval, apply};
 use crate::Bounded;
 use crate::reference::surface::advance;
 use crate::reference::value::position;
@@ -32,12 +32,12 @@ pub(crate) enum Node<'a> {
 pub(crate) struct Element<'a> {
     pub array: &'a Bounded,
     /// Index and rank of each place.
-    pub places: Vec<(Place<'a>, usize)>,
+    pub places: Vec<(PlaceIndex<'a>, usize)>,
 }
 
 /// Index at a place of a nested array.
 #[derive(Clone, Debug)]
-pub(crate) enum Place<'a> {
+pub(crate) enum PlaceIndex<'a> {
     Index(Node<'a>),
     Star,
 }
@@ -126,20 +126,22 @@ impl Node<'_> {
     }
 
     /// The values of a component, by interval arithmetic.
-    pub fn range(&self, component: usize) -> Result<Range, EtError> {
+    pub fn range(&self, component: usize) -> Result<Interval, EtError> {
         let range = match self {
-            Self::Scalar(value) => Range::one(*value),
-            Self::Static(values) => Range::one(values[component]),
-            Self::Tuple(_, extents) => Range::below(extents[component]),
+            Self::Scalar(value) => Interval::one(*value),
+            Self::Static(values) => Interval::one(values[component]),
+            Self::Tuple(_, extents) => Interval::below(extents[component]),
             Self::Element(element) => element.range(component)?,
             Self::Flat(digits) => {
                 let extents = digits.iter().flat_map(|(_, extents)| extents);
                 let count = extents.copied().fold(1, u64::saturating_mul);
-                Range::below(count)
+                Interval::below(count)
             }
-            Self::Sum(terms) => terms.iter().try_fold(Range::one(0), |sum, (negated, term)| {
-                sum.add(*negated, term.range(component)?).check()
-            })?,
+            Self::Sum(terms) => {
+                terms.iter().try_fold(Interval::one(0), |sum, (negated, term)| {
+                    sum.add(*negated, term.range(component)?).check()
+                })?
+            }
             Self::Product(first, rest) => {
                 rest.iter().try_fold(first.range(component)?, |product, (op, factor)| {
                     product.product(*op, factor.range(component)?)?.check()
@@ -171,7 +173,7 @@ fn flat(digits: &[(Node, Vec<u64>)], point: &[usize]) -> Option<i128> {
 impl Element<'_> {
     /// The axis of the array that the star indexes.
     fn star(&self) -> Option<usize> {
-        let star = self.places.iter().position(|(place, _)| matches!(place, Place::Star))?;
+        let star = self.places.iter().position(|(place, _)| matches!(place, PlaceIndex::Star))?;
         Some(self.places[..star].iter().map(|(_, rank)| rank).sum())
     }
 
@@ -181,8 +183,8 @@ impl Element<'_> {
         let mut axes = self.array.shape.iter().enumerate();
         axes.any(|(axis, &extent)| extent == 0 && Some(axis) != star)
             || self.places.iter().any(|(place, _)| match place {
-                Place::Index(e) => e.empty(),
-                Place::Star => false,
+                PlaceIndex::Index(e) => e.empty(),
+                PlaceIndex::Star => false,
             })
     }
 
@@ -196,7 +198,7 @@ impl Element<'_> {
         self.places.iter().all(|(place, rank)| {
             let first = axis;
             axis += rank;
-            let Place::Index(e) = place else { return true };
+            let PlaceIndex::Index(e) = place else { return true };
             let fits = |c: usize| {
                 let extent = self.array.shape[first + c] as i128;
                 e.at(c, point).is_some_and(|i| (0..extent).contains(&i))
@@ -215,8 +217,8 @@ impl Element<'_> {
         for (place, rank) in &self.places {
             for c in 0..*rank {
                 let value = match place {
-                    Place::Star => component as i128,
-                    Place::Index(e) => e.at(c, point)?,
+                    PlaceIndex::Star => component as i128,
+                    PlaceIndex::Index(e) => e.at(c, point)?,
                 };
                 let extent = *self.array.shape.get(index.len())? as i128;
                 index.push(Some(value).filter(|i| (0..extent).contains(i))? as usize);
@@ -226,10 +228,10 @@ impl Element<'_> {
     }
 
     /// The values of the array for a component; empty if the place is never indexed.
-    fn range(&self, component: usize) -> Result<Range, EtError> {
+    fn range(&self, component: usize) -> Result<Interval, EtError> {
         let (shape, star) = (&self.array.shape, self.star());
         if self.empty() || shape.contains(&0) {
-            return Ok(Range::EMPTY);
+            return Ok(Interval::EMPTY);
         }
         let mut held = Vec::new();
         let mut index = vec![0; shape.len()];
@@ -238,7 +240,7 @@ impl Element<'_> {
                 held.push(whole(self.array.cells[position(shape, index.iter().copied())].value));
             }
             if !advance(&mut index, shape) {
-                return Ok(Range::of(held.into_iter()));
+                return Ok(Interval::of(held.into_iter()));
             }
         }
     }

@@ -5,13 +5,13 @@ use ijk_syntax::et::ast::IndexOp;
 
 /// All values from `least` to `greatest`; none if `empty`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Range {
+pub(crate) struct Interval {
     pub least: i128,
     pub greatest: i128,
     pub empty: bool,
 }
 
-impl Range {
+impl Interval {
     pub const EMPTY: Self = Self { least: 0, greatest: 0, empty: true };
 
     pub fn one(value: i128) -> Self {
@@ -114,10 +114,10 @@ mod tests {
             for least in -6..6 {
                 for greatest in least..7 {
                     for divisor in [-3, -2, -1, 1, 2, 4, 5] {
-                        let range = Range { least, greatest, empty: false };
-                        let found = range.product(op, Range::one(divisor)).unwrap();
+                        let range = Interval { least, greatest, empty: false };
+                        let found = range.product(op, Interval::one(divisor)).unwrap();
                         let values = (least..=greatest).map(|x| apply(op, x, divisor).unwrap());
-                        let exact = Range::of(values);
+                        let exact = Interval::of(values);
                         assert!(found.least <= exact.least && found.greatest >= exact.greatest);
                         assert!(found == exact || op == IndexOp::Mod);
                     }

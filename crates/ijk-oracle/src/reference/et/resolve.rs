@@ -1,6 +1,6 @@
 //! Name resolution of index expressions in a statement.
 
-use super::index::{Element, Node, Place};
+use super::index::{Element, Node, PlaceIndex};
 use super::range::apply;
 use super::{EtError, Shapes};
 use crate::Bounded;
@@ -135,7 +135,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Index and rank of each place of an access.
-    pub fn places_of(&self, access: &Access) -> Result<Vec<(Place<'a>, usize)>, EtError> {
+    pub fn places_of(&self, access: &Access) -> Result<Vec<(PlaceIndex<'a>, usize)>, EtError> {
         let ranks = self.places(&access.array.text)?;
         if ranks.len() != access.indices.len() {
             let (found, expected) = (access.indices.len(), ranks.len());
@@ -145,13 +145,13 @@ impl<'a> Scope<'a> {
         access.indices.iter().zip(ranks).map(place).collect()
     }
 
-    fn place(&self, e: &Index, rank: usize) -> Result<Place<'a>, EtError> {
+    fn place(&self, e: &Index, rank: usize) -> Result<PlaceIndex<'a>, EtError> {
         let (place, found) = match e {
-            Index::Star(_) => (Place::Star, Some(1)),
+            Index::Star(_) => (PlaceIndex::Star, Some(1)),
             e => {
                 let node = self.index(e)?;
                 let found = node.rank();
-                (Place::Index(node), found)
+                (PlaceIndex::Index(node), found)
             }
         };
         match found {

@@ -1,6 +1,6 @@
 //! Rules 0 to 6 for one statement.
 
-use super::index::Place;
+use super::index::PlaceIndex;
 use super::resolve::Scope;
 use super::terms::{Compiler, Read, Term, convert};
 use super::types::Type;
@@ -35,7 +35,8 @@ pub(crate) fn run(
     };
     let mut compiler = Compiler { scope, reads: Vec::new(), seed, site };
     let (term, dtype) = value(&mut compiler, statement, old)?;
-    let points = Points { places, shape: &shape, reads: &compiler.reads, term, domain: &domain };
+    let points =
+        StatementPoints { places, shape: &shape, reads: &compiler.reads, term, domain: &domain };
     let (groups, skipped) = points.groups()?;
     let start = Start::of(statement, old, dtype)?;
     let scattered = !statement.left.indices.iter().all(|e| matches!(e, Index::Tuple(_)));
@@ -47,12 +48,12 @@ pub(crate) fn run(
 }
 
 /// The extents that the first use of an array gives it.
-fn sized(places: &[(Place, usize)]) -> Result<Vec<usize>, EtError> {
+fn sized(places: &[(PlaceIndex, usize)]) -> Result<Vec<usize>, EtError> {
     let mut shape = Vec::new();
     for (place, rank) in places {
         match place {
-            Place::Index(e) => shape.extend(e.dims(*rank)?),
-            Place::Star => return Err(EtError::Star),
+            PlaceIndex::Index(e) => shape.extend(e.dims(*rank)?),
+            PlaceIndex::Star => return Err(EtError::Star),
         }
     }
     usable(&shape)
@@ -102,16 +103,16 @@ fn monoid(op: AssignOp) -> Monoid {
 }
 
 /// Rules 2 to 5: the points of a statement.
-struct Points<'s, 'a> {
+struct StatementPoints<'s, 'a> {
     /// The index on the left.
-    places: Vec<(Place<'a>, usize)>,
+    places: Vec<(PlaceIndex<'a>, usize)>,
     shape: &'s [usize],
     reads: &'s [Read<'a>],
     term: Term,
     domain: &'s [usize],
 }
 
-impl Points<'_, '_> {
+impl StatementPoints<'_, '_> {
     /// For each element of the new version the values combined with it, in the order of their points; and the number of
     /// skipped points.
     fn groups(&self) -> Result<(Vec<Vec<Cell>>, usize), EtError> {
@@ -137,7 +138,7 @@ impl Points<'_, '_> {
     fn target(&self, point: &[usize]) -> Option<usize> {
         let mut index = Vec::with_capacity(self.shape.len());
         for (place, rank) in &self.places {
-            let Place::Index(e) = place else { return None };
+            let PlaceIndex::Index(e) = place else { return None };
             if !e.inside(point) {
                 return None;
             }

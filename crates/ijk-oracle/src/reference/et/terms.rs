@@ -126,10 +126,10 @@ pub(crate) struct Compiler<'a> {
     pub site: u64,
 }
 
-type Typed = (Term, Type);
+type TypedTerm = (Term, Type);
 
 impl<'a> Compiler<'a> {
-    pub fn value(&mut self, value: &Value) -> Result<Typed, EtError> {
+    pub fn value(&mut self, value: &Value) -> Result<TypedTerm, EtError> {
         match value {
             Value::Number(number, _) => Ok(literal(*number)),
             Value::Element(access) if self.scope.is_tuple(&access.array.text) => {
@@ -166,7 +166,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// `pos[coord]`.
-    fn component(&mut self, access: &Access) -> Result<Typed, EtError> {
+    fn component(&mut self, access: &Access) -> Result<TypedTerm, EtError> {
         let name = &access.array.text;
         let [coord] = &access.indices[..] else {
             let found = access.indices.len();
@@ -188,7 +188,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// `pos` of rank 1.
-    fn only_component(&mut self, name: &str) -> Result<Typed, EtError> {
+    fn only_component(&mut self, name: &str) -> Result<TypedTerm, EtError> {
         match self.scope.extents(name)?.len() {
             1 => {
                 let first = self.scope.first_axis(name).expect("a variable of the statement");
@@ -199,7 +199,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn extent(&mut self, of: &[Index], coord: Option<&Index>) -> Result<Typed, EtError> {
+    fn extent(&mut self, of: &[Index], coord: Option<&Index>) -> Result<TypedTerm, EtError> {
         let extents = self.scope.dims(of)?;
         let coord = match coord {
             Some(coord) => self.coordinate(coord)?,
@@ -209,7 +209,7 @@ impl<'a> Compiler<'a> {
         Ok((self.read(Read::Extent(extents, coord)), Type::weak(DType::I64)))
     }
 
-    fn random(&mut self, lo: &Value, hi: &Value, float: bool) -> Result<Typed, EtError> {
+    fn random(&mut self, lo: &Value, hi: &Value, float: bool) -> Result<TypedTerm, EtError> {
         let key = random::key(self.seed, self.site);
         self.site += 1;
         let to = if float { DType::F64 } else { DType::I64 };
@@ -222,7 +222,7 @@ impl<'a> Compiler<'a> {
         Ok((Term::Random(key, Box::new(lo), Box::new(hi)), Type::strong(to)))
     }
 
-    fn sum(&mut self, terms: &[(bool, Value)]) -> Result<Typed, EtError> {
+    fn sum(&mut self, terms: &[(bool, Value)]) -> Result<TypedTerm, EtError> {
         let mut sum = None;
         for (negated, term) in terms {
             let term = self.value(term)?;
@@ -237,14 +237,14 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn literal(n: Number) -> Typed {
+fn literal(n: Number) -> TypedTerm {
     match n {
         Number::Integer(n) => integer(n.into()),
         Number::Float(x) => (Term::Constant(Cell::exact(Scalar::F64(x))), Type::weak(DType::F64)),
     }
 }
 
-fn integer(n: i128) -> Typed {
+fn integer(n: i128) -> TypedTerm {
     (Term::Constant(Cell::exact(Scalar::I64(n as i64))), Type::weak(DType::I64))
 }
 
@@ -253,7 +253,7 @@ fn unary(op: UnaryOp, term: Term) -> Term {
 }
 
 /// The value in another type.
-pub(crate) fn convert((term, t): Typed, to: DType) -> Result<Term, EtError> {
+pub(crate) fn convert((term, t): TypedTerm, to: DType) -> Result<Term, EtError> {
     if let (Term::Constant(Cell { value: Scalar::I64(n), .. }), true) = (&term, t.weak) {
         let fits = Literal::Integer(*n).to_scalar(to).is_ok() || to == DType::Bool;
         fits.then_some(()).ok_or(EtError::Type(to))?;
@@ -271,27 +271,27 @@ pub(crate) fn convert((term, t): Typed, to: DType) -> Result<Term, EtError> {
     }
 }
 
-fn with(typed: Typed, dtype: DType) -> Result<Typed, EtError> {
+fn with(typed: TypedTerm, dtype: DType) -> Result<TypedTerm, EtError> {
     let weak = typed.1.weak;
     Ok((convert(typed, dtype)?, Type { dtype, weak }))
 }
 
 /// A number: bools as INT.
-fn number(typed: Typed) -> Result<Typed, EtError> {
+fn number(typed: TypedTerm) -> Result<TypedTerm, EtError> {
     if typed.1.dtype == DType::Bool { with(typed, DType::I64) } else { Ok(typed) }
 }
 
 /// A float: INT is converted to FLOAT.
-fn inexact(typed: Typed) -> Result<Typed, EtError> {
+fn inexact(typed: TypedTerm) -> Result<TypedTerm, EtError> {
     let whole = typed.1.dtype == DType::Bool || typed.1.dtype.is_integer();
     if whole { with(typed, DType::F64) } else { Ok(typed) }
 }
 
-fn truth(typed: Typed) -> Result<Typed, EtError> {
+fn truth(typed: TypedTerm) -> Result<TypedTerm, EtError> {
     Ok((convert(typed, DType::Bool)?, Type::strong(DType::Bool)))
 }
 
-fn negate(typed: Typed) -> Result<Typed, EtError> {
+fn negate(typed: TypedTerm) -> Result<TypedTerm, EtError> {
     let (term, t) = number(typed)?;
     if let (Term::Constant(Cell { value: Scalar::I64(n), .. }), true) = (&term, t.weak) {
         return Ok(integer(i128::from(n.wrapping_neg())));
@@ -300,7 +300,7 @@ fn negate(typed: Typed) -> Result<Typed, EtError> {
 }
 
 /// A function of two operands in their common type.
-fn binary(op: BinaryOp, left: Typed, right: Typed) -> Result<Typed, EtError> {
+fn binary(op: BinaryOp, left: TypedTerm, right: TypedTerm) -> Result<TypedTerm, EtError> {
     let t = left.1.join(right.1);
     let operands = vec![convert(left, t.dtype)?, convert(right, t.dtype)?];
     let dtype = map_type(Map::Binary(op), &[t.dtype, t.dtype])?;
@@ -308,7 +308,7 @@ fn binary(op: BinaryOp, left: Typed, right: Typed) -> Result<Typed, EtError> {
     Ok((Term::Apply(Map::Binary(op), operands), Type { dtype, weak }))
 }
 
-fn multiply(op: ValueOp, left: Typed, right: Typed) -> Result<Typed, EtError> {
+fn multiply(op: ValueOp, left: TypedTerm, right: TypedTerm) -> Result<TypedTerm, EtError> {
     let whole = {
         let t = left.1.join(right.1).dtype;
         t == DType::Bool || t.is_integer()
@@ -323,7 +323,7 @@ fn multiply(op: ValueOp, left: Typed, right: Typed) -> Result<Typed, EtError> {
 }
 
 /// A scalar function.
-fn call(function: Function, mut args: Vec<Typed>) -> Result<Typed, EtError> {
+fn call(function: Function, mut args: Vec<TypedTerm>) -> Result<TypedTerm, EtError> {
     let map = pointwise(function, args.len());
     match map.ok_or(EtError::Function(function.spelling()))? {
         Map::Unary(op) => call_unary(op, args.remove(0)),
@@ -341,7 +341,7 @@ fn call(function: Function, mut args: Vec<Typed>) -> Result<Typed, EtError> {
     }
 }
 
-fn call_unary(op: UnaryOp, operand: Typed) -> Result<Typed, EtError> {
+fn call_unary(op: UnaryOp, operand: TypedTerm) -> Result<TypedTerm, EtError> {
     let operand = match op {
         UnaryOp::Cast(to) => return Ok((convert(operand, to)?, Type::strong(to))),
         UnaryOp::Not => truth(operand)?,
@@ -352,8 +352,8 @@ fn call_unary(op: UnaryOp, operand: Typed) -> Result<Typed, EtError> {
     Ok((unary(op, operand.0), Type { dtype, weak: operand.1.weak && op != UnaryOp::Not }))
 }
 
-fn call_binary(op: BinaryOp, left: Typed, right: Typed) -> Result<Typed, EtError> {
-    let both = |f: fn(Typed) -> Result<Typed, EtError>| {
+fn call_binary(op: BinaryOp, left: TypedTerm, right: TypedTerm) -> Result<TypedTerm, EtError> {
+    let both = |f: fn(TypedTerm) -> Result<TypedTerm, EtError>| {
         Ok::<_, EtError>((f(left.clone())?, f(right.clone())?))
     };
     let whole = {

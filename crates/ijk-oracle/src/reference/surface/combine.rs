@@ -147,7 +147,7 @@ impl<'a> Checked<'a> {
     pub fn calls(&self) -> Result<Calls<'_>, EvalError> {
         let value = self.program.value().ok_or(EvalError::Empty)?.value;
         let inputs = self.known(value).inputs;
-        let mut run = Run { checked: self, calls: Vec::new(), inputs, tasks: Vec::new() };
+        let mut run = CallBuilder { checked: self, calls: Vec::new(), inputs, tasks: Vec::new() };
         let outputs = run.apply(value, (0..inputs).collect())?;
         Ok(Calls { inputs, calls: run.calls, outputs })
     }
@@ -186,14 +186,14 @@ enum Task {
     After(Vec<Handle>),
 }
 
-struct Run<'a> {
+struct CallBuilder<'a> {
     checked: &'a Checked<'a>,
     calls: Vec<Call<'a>>,
     inputs: usize,
     tasks: Vec<Task>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> CallBuilder<'a> {
     fn apply(&mut self, root: NodeId, arguments: Vec<Handle>) -> Result<Vec<Handle>, EvalError> {
         let mut budget = 64 * MOST_CALLS;
         let mut values = self.enter(root, arguments)?;

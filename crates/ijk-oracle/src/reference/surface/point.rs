@@ -208,7 +208,7 @@ impl Points<'_> {
         }
     }
 
-    fn reads(&self) -> Result<Vec<Read<'_>>, EvalError> {
+    fn reads(&self) -> Result<Vec<LeafValue<'_>>, EvalError> {
         let arguments = spread_over_operands(self.form, self.arguments.iter().copied().map(Some));
         let operands = self.form.operands.iter().zip(arguments).zip(&self.types.operands);
         operands.map(|((leaf, argument), &t)| self.read(leaf, argument, t)).collect()
@@ -219,18 +219,18 @@ impl Points<'_> {
         leaf: &Leaf,
         argument: Option<&'b Bounded>,
         t: DType,
-    ) -> Result<Read<'b>, EvalError> {
+    ) -> Result<LeafValue<'b>, EvalError> {
         match (leaf, argument) {
             (Leaf::Index(index), Some(array)) => {
                 let index = index.iter().map(|e| e.compile(&self.form.letters)).collect();
-                Ok(Read::Element(array, index))
+                Ok(LeafValue::Element(array, index))
             }
-            (Leaf::Number(number), _) => Ok(Read::Number(literal(*number, t)?)),
+            (Leaf::Number(number), _) => Ok(LeafValue::Number(literal(*number, t)?)),
             (Leaf::Index(_), None) => unreachable!("an index operand has an argument"),
         }
     }
 
-    fn value(&self, reads: &[Read], point: &[usize]) -> Result<Cell, EvalError> {
+    fn value(&self, reads: &[LeafValue], point: &[usize]) -> Result<Cell, EvalError> {
         let operands: Vec<Cell> = reads.iter().map(|read| read.at(point)).collect();
         let letter = |l: char| {
             let axis = self.form.letters.iter().position(|&other| other == l);
@@ -244,12 +244,12 @@ impl Points<'_> {
     }
 }
 
-enum Read<'a> {
+enum LeafValue<'a> {
     Number(Cell),
     Element(&'a Bounded, Vec<Compiled>),
 }
 
-impl Read<'_> {
+impl LeafValue<'_> {
     fn at(&self, point: &[usize]) -> Cell {
         match self {
             Self::Number(cell) => *cell,
