@@ -162,143 +162,120 @@ fn main() {
     let engine = Engine::builder().threads(threads).build();
     println!("{} threads, {}", engine.threads(), engine.level().name());
     let x: Vec<f32> = (0..N * N).map(|i| (i % 1013) as f32 / 500.0 - 1.0).collect();
-    let mut y = vec![1f32; N * N];
-    let mut z = vec![1f32; N * N];
-    let (n, square, row) = (N as isize, &[N, N][..], &[N][..]);
-    let both = [(N, false), (N, false)];
-    let compile = |plan: Plan| engine.compile(&plan).expect("the plan is sound");
+    let mut race = Race { engine: &engine, x, y: vec![1f32; N * N], z: vec![1f32; N * N] };
+    race.maps();
+    race.copies();
+    race.sums();
+    let arrays = [&[N][..], &[N], &[N, N]];
+    let soft = plan(&[N, N], &[N, N], &arrays, softmax());
+    race.run("softmax of rows", 8 * N * N, soft, &[N, N], softmax_by_hand);
+    tiny(&engine);
+}
 
-    let body = vec![
-        Node::Load(0),
-        Node::Const(Scalar::F32(0.0)),
-        Node::Binary(BinaryOp::Max, NodeId(0), NodeId(1)),
-    ];
-    let relu = nest(&both, vec![load(0, &[n, 1])], body, (1, &[n, 1]), None);
-    let relu = compile(plan(square, square, &[], vec![relu]));
-    let mut run = runner(&engine, &relu, &x, [square, square]);
-    compare(
-        "ij>0~ij",
-        8 * N * N,
-        || run(&mut y),
-        || {
-            black_box(&x).iter().zip(&mut z).for_each(|(&x, z)| *z = if x > 0.0 { x } else { 0.0 });
-        },
-    );
+/// An engine, a matrix `x`, and memory for the results of both.
+struct Race<'a> {
+    engine: &'a Engine,
+    x: Vec<f32>,
+    y: Vec<f32>,
+    z: Vec<f32>,
+}
 
-    let copy = |strides: [isize; 2]| {
-        let step = nest(&both, vec![load(0, &strides)], vec![Node::Load(0)], (1, &[n, 1]), None);
-        compile(plan(square, square, &[], vec![step]))
-    };
-    let plain = copy([n, 1]);
-    let mut run = runner(&engine, &plain, &x, [square, square]);
-    compare(
-        "ij~ij",
-        8 * N * N,
-        || run(&mut y),
-        || {
-            black_box(&mut z).copy_from_slice(black_box(&x));
-        },
-    );
+impl Race<'_> {
+    /// Compares a plan of `x` with a loop by hand.
+    fn run(
+        &mut self,
+        name: &str,
+        bytes: usize,
+        plan: Plan,
+        shape: &[usize],
+        mut by_hand: impl FnMut(&[f32], &mut [f32]),
+    ) {
+        let Self { engine, x, y, z } = self;
+        let compiled = engine.compile(&plan).expect("the plan is sound");
+        let mut run = runner(engine, &compiled, x, [&[N, N], shape]);
+        let count = shape.iter().product();
+        compare(name, bytes, || run(&mut y[..count]), || by_hand(black_box(x), black_box(z)));
+    }
 
-    let transposed = copy([1, n]);
-    let mut run = runner(&engine, &transposed, &x, [square, square]);
-    compare("ij~ji", 8 * N * N, || run(&mut y), || transpose_by_hand(black_box(&x), &mut z));
+    /// Elementwise nests of two axes.
+    fn map(
+        &mut self,
+        name: &str,
+        bytes: usize,
+        (loads, body): (Vec<Load>, Vec<Node>),
+        by_hand: impl FnMut(&[f32], &mut [f32]),
+    ) {
+        let axes = [(N, false), (N, false)];
+        let step = nest(&axes, loads, body, (1, &[N as isize, 1]), None);
+        self.run(name, bytes, plan(&[N, N], &[N, N], &[], vec![step]), &[N, N], by_hand);
+    }
 
-    let body =
-        vec![Node::Load(0), Node::Load(1), Node::Binary(BinaryOp::Add, NodeId(0), NodeId(1))];
-    let step = nest(&both, vec![load(0, &[n, 1]), load(0, &[1, n])], body, (1, &[n, 1]), None);
-    let symmetric = compile(plan(square, square, &[], vec![step]));
-    let mut run = runner(&engine, &symmetric, &x, [square, square]);
-    compare(
-        "ij+ji~ij",
-        12 * N * N,
-        || run(&mut y),
-        || {
+    fn maps(&mut self) {
+        let n = N as isize;
+        let rows = || vec![load(0, &[n, 1])];
+        let relu = vec![
+            Node::Load(0),
+            Node::Const(Scalar::F32(0.0)),
+            Node::Binary(BinaryOp::Max, NodeId(0), NodeId(1)),
+        ];
+        self.map("ij>0~ij", 8 * N * N, (rows(), relu), |x, z| {
+            x.iter().zip(z).for_each(|(&x, z)| *z = if x > 0.0 { x } else { 0.0 });
+        });
+        let exp = vec![Node::Load(0), Node::Unary(UnaryOp::Exp, NodeId(0))];
+        self.map("^ij~ij", 8 * N * N, (rows(), exp), |x, z| {
+            x.iter().zip(z).for_each(|(&x, z)| *z = x.exp());
+        });
+    }
+
+    fn copies(&mut self) {
+        let n = N as isize;
+        let plain = (vec![load(0, &[n, 1])], vec![Node::Load(0)]);
+        self.map("ij~ij", 8 * N * N, plain, |x, z| z.copy_from_slice(x));
+        let transposed = (vec![load(0, &[1, n])], vec![Node::Load(0)]);
+        self.map("ij~ji", 8 * N * N, transposed, transpose_by_hand);
+        let sum =
+            vec![Node::Load(0), Node::Load(1), Node::Binary(BinaryOp::Add, NodeId(0), NodeId(1))];
+        let symmetric = (vec![load(0, &[n, 1]), load(0, &[1, n])], sum);
+        self.map("ij+ji~ij", 12 * N * N, symmetric, |x, z| {
             for i in 0..N {
                 for j in 0..N {
                     z[i * N + j] = x[i * N + j] + x[j * N + i];
                 }
             }
-        },
-    );
+        });
+    }
 
-    let sums = |strides: [isize; 2]| {
-        let axes = [(N, false), (N, true)];
-        let loads = vec![load(0, &strides)];
-        let step = nest(&axes, loads, vec![Node::Load(0)], (1, &[1, 0]), Some(Monoid::Add));
-        compile(plan(square, row, &[], vec![step]))
-    };
-    let rows = sums([n, 1]);
-    let mut run = runner(&engine, &rows, &x, [square, row]);
-    compare(
-        "+ij~i",
-        4 * N * N,
-        || run(&mut y[..N]),
-        || {
-            for (row, z) in black_box(&x).chunks_exact(N).zip(&mut z) {
-                let mut lanes = [0.0; 32];
-                for strip in row.chunks_exact(32) {
-                    lanes.iter_mut().zip(strip).for_each(|(l, &x)| *l += x);
-                }
-                *z = lanes.iter().sum();
-            }
-        },
-    );
-    let columns = sums([1, n]);
-    let mut run = runner(&engine, &columns, &x, [square, row]);
-    compare(
-        "+ij~j",
-        4 * N * N,
-        || run(&mut y[..N]),
-        || {
+    fn sums(&mut self) {
+        let n = N as isize;
+        let sum =
+            |axes: [(usize, bool); 2], strides: [isize; 2], out: [isize; 2], shape: &[usize]| {
+                let (loads, body) = (vec![load(0, &strides)], vec![Node::Load(0)]);
+                let step = nest(&axes, loads, body, (1, &out), Some(Monoid::Add));
+                plan(&[N, N], shape, &[], vec![step])
+            };
+        let inner = [(N, false), (N, true)];
+        let rows = sum(inner, [n, 1], [1, 0], &[N]);
+        self.run("+ij~i", 4 * N * N, rows, &[N], |x, z| {
+            x.chunks_exact(N).zip(z).for_each(|(row, z)| *z = sum_by_hand(row));
+        });
+        let columns = sum(inner, [1, n], [1, 0], &[N]);
+        self.run("+ij~j", 4 * N * N, columns, &[N], |x, z| {
             z[..N].fill(0.0);
-            for row in black_box(&x).chunks_exact(N) {
+            for row in x.chunks_exact(N) {
                 z.iter_mut().zip(row).for_each(|(z, &x)| *z += x);
             }
-        },
-    );
+        });
+        let total = sum([(N, true), (N, true)], [n, 1], [0, 0], &[]);
+        self.run("+ij~.", 4 * N * N, total, &[], |x, z| z[0] = sum_by_hand(x));
+    }
+}
 
-    let axes = [(N, true), (N, true)];
-    let step =
-        nest(&axes, vec![load(0, &[n, 1])], vec![Node::Load(0)], (1, &[0, 0]), Some(Monoid::Add));
-    let total = compile(plan(square, &[], &[], vec![step]));
-    let mut run = runner(&engine, &total, &x, [square, &[]]);
-    compare(
-        "+ij~.",
-        4 * N * N,
-        || run(&mut y[..1]),
-        || {
-            let mut lanes = [0.0; 32];
-            for strip in black_box(&x).chunks_exact(32) {
-                lanes.iter_mut().zip(strip).for_each(|(l, &x)| *l += x);
-            }
-            black_box(&mut z)[0] = lanes.iter().sum();
-        },
-    );
-
-    let body = vec![Node::Load(0), Node::Unary(UnaryOp::Exp, NodeId(0))];
-    let step = nest(&both, vec![load(0, &[n, 1])], body, (1, &[n, 1]), None);
-    let exp = compile(plan(square, square, &[], vec![step]));
-    let mut run = runner(&engine, &exp, &x, [square, square]);
-    compare(
-        "^ij~ij",
-        8 * N * N,
-        || run(&mut y),
-        || {
-            black_box(&x).iter().zip(&mut z).for_each(|(&x, z)| *z = x.exp());
-        },
-    );
-
-    let soft = compile(plan(square, square, &[row, row, square], softmax()));
-    let mut run = runner(&engine, &soft, &x, [square, square]);
-    compare(
-        "softmax of rows",
-        8 * N * N,
-        || run(&mut y),
-        || softmax_by_hand(black_box(&x), &mut z),
-    );
-
-    tiny(&engine);
+fn sum_by_hand(x: &[f32]) -> f32 {
+    let mut lanes = [0.0; 32];
+    for strip in x.chunks_exact(32) {
+        lanes.iter_mut().zip(strip).for_each(|(l, &x)| *l += x);
+    }
+    lanes.iter().sum()
 }
 
 /// Overhead of a call with a compiled plan.
