@@ -23,7 +23,7 @@
 //! assert_eq!(instance.shapes[program.outputs[0].0 as usize], [5]);
 //!
 //! let wrong = compile_source("ik*kj~ij");
-//! assert_eq!(wrong.diagnostics[0].message, "`k` is dropped from the output, but nothing says how to fold it");
+//! assert_eq!(wrong.diagnostics[0].message, "`k` is dropped from the output, but no operator reduces it");
 //! ```
 
 mod affine;

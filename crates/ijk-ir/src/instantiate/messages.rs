@@ -345,9 +345,9 @@ fn offer_fold(program: &Program, statement: &Statement, diagnostic: Diagnostic) 
     match text.rsplit_once('~') {
         Some((body, output)) if body.len() <= 80 => {
             let fix = format!("+({})~{output}", body.trim());
-            diagnostic.with_hint(format!("to sum what meets, write `{fix}`"))
+            diagnostic.with_hint(format!("to sum such points, write `{fix}`"))
         }
-        _ => diagnostic.with_hint("to sum what meets, write `+(…)~…`"),
+        _ => diagnostic.with_hint("to sum such points, write `+(…)~…`"),
     }
 }
 

@@ -138,7 +138,7 @@ fn report_dropped(
     let offers = offers(shape, &body, &all, output);
     let why = match (shape.outer, shape.inner) {
         (Some((function, _)), _) => format!("`{}` does not reduce", function.spelling()),
-        (None, _) => format!("nothing says how to fold {them}"),
+        (None, _) => format!("no operator reduces {them}"),
     };
     let message = format!("{} {is} dropped from the output, but {why}", list(dropped));
     let mut diagnostic = codes::DROPPED.error(dropped[0].1.first, message).with_label("dropped");

@@ -131,7 +131,7 @@ impl<'a> Constraints<'a> {
                 self.judge_term(*quantity, name, *span, of);
                 if *quantity == Quantity::Dims && of.quantity == Quantity::Dims && term != shape {
                     let why =
-                        format!("`DIMS({})` meets `{}` in one constraint", name.text, text(of));
+                        format!("`DIMS({})` and `{}` are in one constraint", name.text, text(of));
                     let (left, right) = (Total::of(RankNode(shape.0)), Total::of(RankNode(term.0)));
                     self.ties.push(Tie { left, right, span: *span, why });
                 }

@@ -276,7 +276,7 @@ impl<'a> Ranker<'a> {
                 (IndexRank::Of(total, span), IndexRank::Of(before, at)) => {
                     let (this, that) =
                         (quote(self.source, span, "this"), quote(self.source, *at, "that"));
-                    let why = format!("{this} meets {that} in one index expression");
+                    let why = format!("{this} and {that} are in one index expression");
                     self.tie(before.clone(), total, span, why);
                 }
                 (IndexRank::Of(total, span), _) => met = IndexRank::Of(total, span),
