@@ -118,7 +118,7 @@ impl fmt::Display for Operation {
                 write!(f, "there is no operation `{text}`; the program's are {}", some(names))
             }
             OperationError::Ambiguous(found) => {
-                write!(f, "`{text}` may be {}: name one of them", some(found))
+                write!(f, "`{text}` is ambiguous: name one of {}", some(found))
             }
             OperationError::Spelling => {
                 write!(
@@ -129,14 +129,14 @@ impl fmt::Display for Operation {
             OperationError::NoPoint => {
                 write!(
                     f,
-                    "`{text}` is all elements of an operation: say which, such as {text}[0,1]"
+                    "`{text}` names all elements of an operation: add an index, such as {text}[0,1]"
                 )
             }
             OperationError::Outside(shape) => {
                 let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
                 write!(
                     f,
-                    "`{text}` is outside of what it gives, which has the shape ({})",
+                    "`{text}` is outside of the result, which has the shape ({})",
                     shape.join(", ")
                 )
             }

@@ -106,14 +106,14 @@ fn what_is_wrong_is_named() {
         said("a[0,0]"),
         "there is no operation `a`; the program's are `0`, `1`, `2`, `3`, `mm.m#1`, `mm.a#1`, `mm.m#2`, `mm.a#2`"
     );
-    assert_eq!(
-        said("a#1[0,9]"),
-        "`a#1[0,9]` is outside of what it gives, which has the shape (2, 4)"
-    );
+    assert_eq!(said("a#1[0,9]"), "`a#1[0,9]` is outside of the result, which has the shape (2, 4)");
     assert_eq!(
         said("a#1[0,0"),
         "`a#1[0,0`: an operation is written mm.m[2,3,1], by its name and its indices"
     );
-    assert_eq!(said("a#1"), "`a#1` is all elements of an operation: say which, such as a#1[0,1]");
+    assert_eq!(
+        said("a#1"),
+        "`a#1` names all elements of an operation: add an index, such as a#1[0,1]"
+    );
     assert!(!operations.relation("m#1[0,0,0]", "a#2[0,0]").unwrap().is_related());
 }

@@ -155,7 +155,7 @@ fn permit(path: &[Name], own: &[String]) -> Result<(), (String, String)> {
         return Ok(());
     }
     if let Some(name) = names.iter().find(|name| name.starts_with('_')) {
-        let why = format!("`{name}` is no public name");
+        let why = format!("`{name}` is not a public name");
         return Err((why, "call what the framework documents".into()));
     }
     let full = full(&names);
@@ -169,11 +169,12 @@ fn permit(path: &[Name], own: &[String]) -> Result<(), (String, String)> {
         _ => return Err(unlisted(&names[..names.len() - 1].join("."))),
     };
     if module == "builtins" && !BUILTINS.contains(&function) {
-        let why = "of Python's own functions only some are".to_string();
-        return Err((why, format!("these are: {}", BUILTINS.join(", "))));
+        let why = "only some of Python's built-in functions are allowed".to_string();
+        return Err((why, format!("allowed are: {}", BUILTINS.join(", "))));
     }
     if let Some(word) = function.split('_').find(|word| REACHING.contains(&&*word.to_lowercase())) {
-        let why = format!("a function that says `{word}` may reach files, or other programs");
+        let why =
+            format!("a function with `{word}` in its name may access files or other programs");
         return Err((why, "call functions that compute".into()));
     }
     Ok(())
@@ -201,12 +202,12 @@ fn split<'a, 'b>(full: &'b [&'a str]) -> Option<(&'static str, &'b [&'a str])> {
 
 #[cold]
 fn unlisted(module: &str) -> (String, String) {
-    let why = format!("`{module}` is no module of the frameworks whose functions are called");
+    let why = format!("`{module}` is not among the modules whose functions are called");
     let own = if module.contains('.') { "" } else { module };
     let hint = match own {
         "" => format!("these are: {}", MODULES.join(", ")),
         own => format!(
-            "`ijk verify --help` lists them; `--module {own}` trusts a module of your own that lies beside the program"
+            "`ijk verify --help` lists them; `--module {own}` trusts a module of your own in the directory of the program"
         ),
     };
     (why, hint)

@@ -84,7 +84,7 @@ class Wall:
         return os.path.realpath(os.fsdecode(path)).startswith(self.roots)
 
     def refuse(self, what):
-        raise PermissionError(f"a function that {what} is not called: it reaches the system")
+        raise PermissionError(f"a function that {what} is refused: it accesses the system")
 
 
 WALL = Wall()
