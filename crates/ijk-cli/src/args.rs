@@ -41,10 +41,10 @@ pub enum Command {
     /// Print and draw the elements of the inputs that one element of an output depends on
     #[command(after_help = DEPS)]
     Deps(Deps),
-    /// Measure how fast an expression runs on arguments of given shapes
+    /// Measure the speed of an expression on arguments of given shapes
     #[command(after_help = BENCH)]
     Bench(Bench),
-    /// Compare a .et program with the framework call it names, for every combination of ranks
+    /// Compare a .et program with its framework call, for every combination of ranks
     #[command(after_help = verify_help())]
     Verify(Verify),
 }
@@ -57,7 +57,7 @@ pub struct Run {
     /// Write output NAME (0, 1, … in .ijk) to a file; outputs without one are printed
     #[arg(long, value_name = "NAME=FILE")]
     pub out: Vec<String>,
-    /// On what
+    /// Arrays of inputs
     #[command(flatten)]
     pub given: Given,
     /// Options of the run
@@ -65,19 +65,19 @@ pub struct Run {
     pub options: RunOptions,
 }
 
-/// Arrays of files, and what else decides ranks and extents of a `.et` program.
+/// Arrays of files, and further ranks and extents of a `.et` program.
 #[derive(Debug, Args)]
 pub struct Given {
     /// Input NAME (0, 1, … in .ijk) is the array of a .npy file or of a member of an archive
     #[arg(long, value_name = "NAME=FILE[:MEMBER]")]
     pub bind: Vec<String>,
-    /// In .et: the rank of an eintup, where neither arrays nor constraints decide
+    /// In .et: the rank of an eintup, if neither arrays nor constraints determine it
     #[arg(long, value_name = "TUPLE=N")]
     pub rank: Vec<String>,
     /// In .et: the extents of an eintup, such as stride=2,2
     #[arg(long, value_name = "TUPLE=N,…")]
     pub dims: Vec<String>,
-    /// In .et: other random numbers, and random extents where nothing decides them
+    /// In .et: seed of random numbers, and of extents that nothing else determines
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }
@@ -91,7 +91,7 @@ pub struct Eval {
     /// The arguments
     #[arg(value_name = "FILE[:MEMBER]")]
     pub inputs: Vec<String>,
-    /// Write the first output to a file, a second -o the second, and so on; without, print them
+    /// Write the first output to a file, a second -o the second, and so on; outputs without one are printed
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Vec<String>,
     /// Options of the run
@@ -108,10 +108,10 @@ pub struct Einsum {
     /// The arguments
     #[arg(value_name = "FILE[:MEMBER]")]
     pub inputs: Vec<String>,
-    /// Write the result to a file; without, print it
+    /// Write the result to a file instead of printing it
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Option<String>,
-    /// Print the order in which the arguments would be multiplied, and what it costs, instead
+    /// Print the order of multiplications and its cost, and compute nothing
     #[arg(long, conflicts_with = "out")]
     pub path: bool,
     /// Options of the run
@@ -125,11 +125,11 @@ pub struct RunOptions {
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Most memory that results and temporaries may take, such as 512MiB or 2GB
+    /// Memory limit of results and temporaries, such as 512MiB or 2GB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// Compute values as they are written: multiply and divide before reducing, at every point. Otherwise factors of
-    /// reduced values are taken in any order, which makes a difference only for NaN, infinities, overflow and underflow
+    /// Evaluate as written: multiply and divide at every point, then reduce. By default factors behind a reduction are
+    /// reassociated, which makes a difference beyond rounding only for NaN, infinities, overflow and underflow
     #[arg(long)]
     pub strict: bool,
     /// Convert every argument to this element type
@@ -138,7 +138,7 @@ pub struct RunOptions {
     /// Print a JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// Where arguments or results are Zarr arrays
+    /// Options for Zarr arrays
     #[command(flatten)]
     pub zarr: ZarrArgs,
 }
@@ -150,24 +150,24 @@ pub struct ZarrArgs {
     #[arg(long, value_name = "N", value_parser = threads)]
     pub workers: Option<usize>,
     /// Zarr: the blocks of the next argument, such as 1024x1024, `.` for an axis that is not cut, or one number for
-    /// all its axes; the last --block counts for all after, too. A Zarr array has the blocks of its chunks otherwise,
-    /// and is re-cut where they do not fit others. Results have the blocks of arguments
+    /// all its axes; the last --block counts for all later ones, too. By default the blocks of a Zarr array are its
+    /// chunks, re-cut if they do not fit those of others. Results have the blocks of arguments
     #[arg(long, value_name = "NxM", value_parser = blocks)]
     pub block: Vec<Blocks>,
-    /// Zarr: how results are compressed: none, zstd, or zstd:LEVEL with a level from 1 to 22 [default: none]
-    #[arg(long, value_name = "HOW", value_parser = compress)]
+    /// Zarr: compression of results: none, zstd, or zstd:LEVEL with a level from 1 to 22 [default: none]
+    #[arg(long, value_name = "CODEC", value_parser = compress)]
     pub compress: Option<Compress>,
-    /// Zarr: start over, instead of continuing a result that is not complete, or refusing to replace another
+    /// Zarr: start over, instead of continuing an incomplete result, or of refusing to replace another one
     #[arg(long)]
     pub fresh: bool,
-    /// Zarr: read arguments that are unfinished results; missing blocks have the fill value
+    /// Zarr: accept unfinished results as arguments; missing blocks have the fill value
     #[arg(long)]
     pub partial: bool,
     /// Zarr: assume that arguments hold no infinities or NaN: products skip chunks that are missing, or hold only the
     /// fill value, without reading the others
     #[arg(long)]
     pub assume_finite: bool,
-    /// On several processes
+    /// Options for several processes
     #[command(flatten)]
     pub processes: Processes,
 }
@@ -181,13 +181,13 @@ pub struct Processes {
     /// Zarr: compute together with the processes of a list, which has one host:port a line
     #[arg(long, value_name = "FILE", requires = "process")]
     pub hosts: Option<PathBuf>,
-    /// Zarr: which process of the list this is, from 0
+    /// Zarr: number of this process in the list, from 0
     #[arg(long, value_name = "I", requires = "hosts")]
     pub process: Option<usize>,
     /// Zarr: file with the secret that the processes of a list share [default: the environment variable IJK_SECRET]
     #[arg(long, value_name = "FILE", requires = "hosts")]
     pub secret_file: Option<PathBuf>,
-    /// Zarr: how long processes wait for each other [default: 60]
+    /// Zarr: time for which processes wait for each other [default: 60]
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
 }
@@ -245,17 +245,16 @@ pub struct Explain {
     /// Program and shapes to explain
     #[command(flatten)]
     pub applied: Applied,
-    /// Values that decide further extents of a .et program
+    /// Further ranks and extents of a .et program
     #[command(flatten)]
     pub given: Given,
     /// Number of threads to plan for
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Most memory that results and temporaries may take, such as 512MiB or 2GB; with --machines, that blocks
-    /// may take on each
+    /// Memory limit of results and temporaries, such as 512MiB or 2GB; with --machines, of the blocks on each
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// Plan to compute values as they are written
+    /// Plan an evaluation as written
     #[arg(long)]
     pub strict: bool,
     /// Simulation on machines
@@ -273,16 +272,16 @@ pub struct SimulateOptions {
     #[arg(long, value_name = "N", value_parser = threads, requires = "machines")]
     pub workers: Option<usize>,
     /// The blocks of the next argument, such as 1024x1024, `.` for an axis that is not cut, or one number for
-    /// all its axes; the last --block counts for all arguments after, too
+    /// all its axes; the last --block counts for all later arguments, too
     #[arg(long, value_name = "NxM", value_parser = blocks, requires = "machines")]
     pub block: Vec<Blocks>,
-    /// Operations of a worker: 10⁹ a second [default: 100]
+    /// Speed of a worker in 10⁹ operations per second [default: 100]
     #[arg(long, value_name = "GF", value_parser = rate, requires = "machines")]
     pub gflops: Option<f64>,
-    /// Bytes that come into a machine: GB a second [default: 1.25, which is 10 Gbit/s]
+    /// Bandwidth into a machine in GB per second [default: 1.25, which is 10 Gbit/s]
     #[arg(long, value_name = "GB", value_parser = rate, requires = "machines")]
     pub bandwidth: Option<f64>,
-    /// Bytes that a machine reads and writes: GB a second [default: 1]
+    /// Bandwidth of the disk of a machine in GB per second [default: 1]
     #[arg(long, value_name = "GB", value_parser = rate, requires = "machines")]
     pub disk: Option<f64>,
 }
@@ -290,7 +289,7 @@ pub struct SimulateOptions {
 /// `ijk deps`.
 #[derive(Debug, Args)]
 pub struct Deps {
-    /// Of what
+    /// Program and shapes
     #[command(flatten)]
     pub applied: Applied,
     /// The element, such as 1,2; `.` for a result of rank 0
@@ -299,16 +298,16 @@ pub struct Deps {
     /// Output of the element: 0, 1, …; in .et its name [default: the first]
     #[arg(long, value_name = "N")]
     pub output: Option<String>,
-    /// The element is of this input: print which elements of the outputs it reaches
+    /// The element is of this input: print the elements of the outputs that it reaches
     #[arg(long, value_name = "N", conflicts_with = "output")]
     pub input: Option<String>,
-    /// An operation, such as mm.m[2,3,1]: print what it reaches, or whether it reaches that of --to
+    /// An operation, such as mm.m[2,3,1]: print the elements that it reaches, or if it reaches that of --to
     #[arg(long, value_name = "OP[I,J]", conflicts_with_all = ["at", "output", "input"])]
     pub from: Option<String>,
-    /// An operation: print what it depends on, or whether it depends on that of --from
+    /// An operation: print the elements that it depends on, or if it depends on that of --from
     #[arg(long, value_name = "OP[I,J]", conflicts_with_all = ["at", "output", "input"])]
     pub to: Option<String>,
-    /// Values that decide further extents of a .et program
+    /// Further ranks and extents of a .et program
     #[command(flatten)]
     pub given: Given,
 }
@@ -319,28 +318,28 @@ pub struct Bench {
     /// Program and shapes to measure
     #[command(flatten)]
     pub applied: Applied,
-    /// On what, instead of made-up arrays of given shapes; a .et program is given nothing else
+    /// Arrays of inputs, instead of random arrays of given shapes
     #[command(flatten)]
     pub given: Given,
     /// Number of threads; several, such as 1,2, are measured in turn
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = threads)]
     pub threads: Vec<usize>,
-    /// Most memory that results and temporaries may take, such as 512MiB or 2GB
+    /// Memory limit of results and temporaries, such as 512MiB or 2GB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// New memory for the results of each run, instead of the same again [always so in .et]
+    /// Allocate the results of each run, instead of reusing memory [always in .et]
     #[arg(long)]
     pub fresh: bool,
-    /// Runs that are counted [default: about a second's worth]
+    /// Number of measured runs [default: as many as take about a second]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub reps: Option<usize>,
     /// Write output NAME (0, 1, …) to a file, too
     #[arg(long, value_name = "NAME=FILE")]
     pub out: Vec<String>,
-    /// Measure anew what the machine can do, which is otherwise done once
+    /// Measure the rates of the machine again, instead of using the stored ones
     #[arg(long)]
     pub probe: bool,
-    /// Run when told: see below
+    /// Run on request: see below
     #[arg(long, conflicts_with_all = ["reps", "fresh"])]
     pub paced: bool,
 }
@@ -350,25 +349,25 @@ pub struct Bench {
 pub struct Verify {
     /// The program, a .et file
     pub file: PathBuf,
-    /// Cases for each combination of ranks, each with other extents and data
+    /// Cases for each combination of ranks, with different extents and data
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub reps: u32,
-    /// Another seed is other extents and data
+    /// Seed of extents and data
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Let eintups whose rank nothing constrains have any rank from 0 to 9, not only 1
+    /// Give unconstrained eintups every rank from 0 to 9, not only 1
     #[arg(long)]
     pub free_ranks: bool,
-    /// Draw extents so that no statement has more points
+    /// Upper bound of the points of a statement when extents are drawn
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub points: u64,
-    /// The Python that has the framework [default: $IJK_PYTHON, or python3]
+    /// Python interpreter with the framework [default: $IJK_PYTHON, or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<String>,
-    /// Trust a module of your own beside the program, NAME.py or NAME/: its functions may be called, and may do anything
+    /// Trust a module in the directory of the program, NAME.py or NAME/: its functions may be called, and may do anything
     #[arg(long, value_name = "NAME")]
     pub module: Vec<String>,
-    /// Seconds that Python may take to import, and for each call
+    /// Time limit in seconds for all imports in Python, and for each call
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Number of threads; results do not depend on it

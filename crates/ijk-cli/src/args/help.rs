@@ -3,11 +3,11 @@
 pub(super) const LONG: &str = "Index expressions on files of arrays.
 
 Arrays are .npy files, members of .npz archives (data.npz:member), or directories of Zarr 3 (data.zarr). Programs on
-Zarr arrays run block by block, in as much memory as some blocks take.
-Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
+Zarr arrays run block by block, in the memory of a few blocks.
+Exit codes: 0 done; 1 error in the program or the data; 2 error in the command line, or of the machine.
 Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
-The environment variable IJK_LEVEL (portable, avx2, avx512, neon) forces a level of SIMD instructions; without it
-the widest of the machine is used.
+The environment variable IJK_LEVEL (portable, avx2, avx512, neon) selects a SIMD level; the default is the widest of
+the machine.
 
   ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";
 
@@ -16,8 +16,8 @@ pub(super) const RUN: &str = "Example:
   ijk run product.ijk --bind 0=a.zarr --bind 1=b.zarr --out 0=c.zarr --memory 2GiB
   ijk run convolution.et --bind image=image.zarr --bind filter=filter.npy --out result=result.zarr --dims stride=2,2
 
-The same command continues a result in a Zarr array that it did not complete. Until then other commands refuse it
-as an argument, unless --partial is given.";
+The same command continues an incomplete result in a Zarr array. Other commands refuse an incomplete result as an
+argument, unless --partial is given.";
 
 pub(super) const EVAL: &str = "Examples:
   ijk eval '+ij~j' table.npy                  sums of the columns, printed
@@ -26,7 +26,7 @@ pub(super) const EVAL: &str = "Examples:
 
 pub(super) const EINSUM: &str = "Examples:
   ijk einsum 'ij,jk->ik' a.npy b.npy -o product.npy
-  ijk einsum 'ij,jk,kl->il' a.npy b.npy c.npy --path      in which order, and what that costs; nothing is computed
+  ijk einsum 'ij,jk,kl->il' a.npy b.npy c.npy --path      the order and its cost; nothing is computed
 
 Subscripts have NumPy's meaning. All arguments have one element type: --dtype converts them.";
 
@@ -39,48 +39,49 @@ pub(super) const EXPLAIN: &str = "Examples:
   ijk explain '+(ik*kj)~ij' --shape 1000000x1000000 --shape 1000000x1000000 --dtype f32 \\
       --block 4096 --machines 1000 --memory 64GiB
 
-With --machines, the plan for arrays in blocks is simulated, without data: the bytes that are moved between machines,
-read, written and held, the time that follows from these numbers alone, and the bytes that any algorithm has to move.";
+With --machines, the plan for arrays in blocks is simulated without data: bytes moved between machines, read, written
+and kept in memory, the time that follows from these numbers alone, and a lower bound of the bytes moved by any
+algorithm.";
 
 pub(super) const DEPS: &str = "Examples:
   ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2
-  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the other way round
+  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the inverse
   ijk deps product.ijk --shape 4x3 --shape 3x5 --from 'mm.m[2,1,0]' --to 'mm.a[2,1]'
-  ijk deps product.ijk --shape 4x3 --shape 3x5 --to 'a[2,1]'           all that it depends on
+  ijk deps product.ijk --shape 4x3 --shape 3x5 --to 'a[2,1]'           all its dependencies
   ijk deps blur.et --shape 9 --from 'x[4]' --to y
 
---from and --to name operations: an element of what a binding gives, in its place: mm.m[2,1,0] is element [2,1,0] of
-what m gives in mm. The last names are enough where only one operation has them; several of one name are a#1, a#2.
-Arguments are 0, 1, …; in .et, arrays and statements are named by their arrays. One of the two without indices
-stands for all elements of that operation.";
+--from and --to name operations, by a path of bindings and an index: mm.m[2,1,0] is element [2,1,0] of the result of m
+within mm. The last names of a path suffice if they are unambiguous; several operations of one name are a#1, a#2.
+Arguments are 0, 1, …; in .et, arrays and statements have the names of their arrays. An operation without indices
+stands for all its elements.";
 
 pub(super) const BENCH: &str = "Examples:
   ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1,2
   ijk bench softmax.ijk --bind 0=scores.npy --fresh
 
-The first run, which plans, is not counted. Runs of less than 20 µs are timed several at a time.
+The first run, which plans, is not counted. Runs of less than 20 µs are timed in groups.
 Operations are the scalar operations of the plan; bytes are those of the arguments and results.
-The bound is the least time in which the machine can do so many operations, or move so many bytes, if that
-takes longer. What it can do is measured once, and kept in the user's cache folder, or the one that the
-environment variable IJK_CACHE names.
+The bound is the least time in which the machine can do these operations, or move these bytes if that takes
+longer. The rates of the machine are measured once, and stored in the user's cache folder, or in the folder of
+the environment variable IJK_CACHE.
 
 --json prints an object on a line for each number of threads, with these members:
-  threads, simd               number of threads, and the instructions used
+  threads, simd               number of threads, SIMD level
   outputs                     \"reused\" or \"fresh\"
   repetitions                 number of measurements
   median_seconds, best_seconds, first_quartile_seconds, third_quartile_seconds
-  operations                  null where they are not known (.et)
+  operations                  null if they are not known (.et)
   bytes, bytes_read, bytes_written
   giga_operations_per_second, gigabytes_per_second        by the median
-  probe                       \"kept\", \"measured\", \"unkept\" (measured, but not kept) or \"typical\" (neither)
+  probe                       \"kept\", \"measured\", \"unkept\" (measured, but not stored) or \"typical\" (neither)
   peak_giga_operations_per_second, read_gigabytes_per_second, copy_gigabytes_per_second
-                              what the machine can do with these threads; null for truth values
+                              rates of the machine with these threads; null for bool
   bound, bound_seconds        \"compute\" or \"memory\", and the least time by it
   fraction_of_bound           the least time by the median
 
---paced prints an object with those members that are known before a run, then waits
-for lines such as `reused 0.05` or `fresh 0.05`. For each it runs that many seconds, at least once, and
-prints {\"outputs\": …, \"repetitions\": …, \"seconds\": median}; so a script measures it in turn with others.";
+--paced prints an object with the members that are known before a run, then waits for lines such as
+`reused 0.05` or `fresh 0.05`. For each it runs for that number of seconds, at least once, and prints
+{\"outputs\": …, \"repetitions\": …, \"seconds\": median}; so a script can interleave it with others.";
 
 const VERIFY: &str = "Examples:
   ijk verify examples/et/gather_nd.et
@@ -88,8 +89,8 @@ const VERIFY: &str = "Examples:
 
 Exit codes: 0 all cases agree; 1 some do not, or the program is wrong; 2 Python or a package is missing.
 
-The program need not be trusted. Of these modules, functions that compute may be called; nothing that reaches
-files, other programs or the network:";
+The program need not be trusted. Functions of these modules may be called, but none that accesses files, other
+programs or the network:";
 
 /// The help of `ijk verify`, with the modules whose functions it calls.
 pub(super) fn verify_help() -> String {
@@ -104,5 +105,5 @@ pub(super) fn verify_help() -> String {
         text.push_str(module);
         width += 1 + module.len();
     }
-    text + "\n(np, tf and jnp are numpy, tensorflow and jax.numpy; reference is brought along.) --module adds one of your own."
+    text + "\n(np, tf and jnp are numpy, tensorflow and jax.numpy; reference comes with ijk.) --module adds one of your own."
 }
