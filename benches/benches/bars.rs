@@ -1,7 +1,7 @@
 //! Programs through the public interface beside the best peer, interleaved in one run:
 //! `cargo bench -p ijk-benches --bench bars`. docs/performance/README.md quotes it.
 //!
-//! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
+//! Each line has the best time of both and the ratio of their rates; 1.00 is as fast.
 
 use ijk::ndarray::{Array1, Array2, Array4, array};
 use ijk::{Engine, Program, TensorView, TensorViewMut, i};

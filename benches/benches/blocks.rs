@@ -3,7 +3,7 @@
 //! workers are threads of one process, then of two processes that are connected by sockets, then threads that
 //! read Zarr arrays and write one within 512 MB.
 //!
-//! Each line gives the best time of both and the ratio of their rates.
+//! Each line has the best time of both and the ratio of their rates.
 
 use ijk::blocks::cluster::Cluster;
 use ijk::blocks::{BigTensor, Executor, MemoryStore, ZarrOptions};

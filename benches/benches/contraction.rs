@@ -1,6 +1,6 @@
 //! Contractions beside their peers, interleaved in one run: `cargo bench --bench contraction`.
 //!
-//! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
+//! Each line has the best time of both and the ratio of their rates; 1.00 is as fast.
 
 use ijk_benches::{faer_product, numbers, par, race, report, swap_first};
 use ijk_cpu::bench_api::Machine;

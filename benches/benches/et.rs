@@ -2,7 +2,7 @@
 //! `cargo bench -p ijk-benches --bench et`. Core IR is written by hand, so that only planning and the engine
 //! are measured.
 //!
-//! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
+//! Each line has the best time of both and the ratio of their rates; 1.00 is as fast.
 
 use ijk_benches::{faer_product, numbers, par, race, report};
 use ijk_cpu::{Compiled, Engine};

@@ -1,7 +1,7 @@
 //! Programs whose statements are fused to a sweep over blocks of rows, beside the same programs
 //! statement by statement: `cargo bench -p ijk-benches --bench sweep`.
 //!
-//! Each line gives the best time of both and the ratio of their rates.
+//! Each line has the best time of both and the ratio of their rates.
 
 use ijk_benches::{numbers, race, report};
 use ijk_cpu::{Compiled, Engine};

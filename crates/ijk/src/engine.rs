@@ -86,7 +86,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Disables reassociation: values are computed as they are written.
+    /// Disables reassociation: values are computed as written.
     ///
     /// By default floating-point factors behind a reduction are reassociated: those that do not depend on a reduced
     /// index multiply or divide the result, several matrices are multiplied pair by pair. If inputs are finite,

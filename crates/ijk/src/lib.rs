@@ -19,7 +19,7 @@
 //!
 //! # You have → use
 //!
-//! | you have | use | it gives |
+//! | you have | use | result |
 //! |---|---|---|
 //! | a program in i, in Rust code | [`i!`], [`try_i!`], [`into_i!`] | a function of ndarray's arrays; mistakes are compile errors |
 //! | a program in i, as text | [`i()`] | a [`Program`], which is applied, composed and explained |

@@ -18,7 +18,7 @@ pub(crate) struct Rules {
     pub(crate) strict: bool,
 }
 
-/// A compiled plan with what is asked of it at every call.
+/// A compiled plan, with the figures that every call needs.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     compiled: Compiled,

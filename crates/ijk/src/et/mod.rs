@@ -1,7 +1,7 @@
 //! Einsum Tuple: programs of statements over named tuples of indices, for any rank.
 //!
 //! [`et()`](crate::et()) takes a program at run time, [`et!`](macro@crate::et) at compile time. Both
-//! give a [`Program`]: [run](Program::run) on [`Bindings`] of arrays to names, it returns [`Outputs`] by
+//! return a [`Program`]: [run](Program::run) on [`Bindings`] of arrays to names, it returns [`Outputs`] by
 //! name; [`cases`](Program::cases) enumerates all combinations of ranks that its constraints allow.
 
 mod bindings;

@@ -1,8 +1,8 @@
 //! Functions that a program may name.
 //!
 //! A program is a file that need not be trusted. So only functions of some modules of the frameworks are called, by their
-//! public names, and none whose name tells that it accesses files, other code or the terminal. The child process checks
-//! the objects themselves: see `child.py`.
+//! public names, and none with a word such as `load` in its name, which suggests access to files or other code. The
+//! child process checks the objects themselves: see `child.py`.
 
 use ijk_syntax::et::ast::{Call, Name};
 use ijk_syntax::{Diagnostic, Span};
@@ -148,7 +148,7 @@ pub(super) fn check(call: &Call, own: &[String]) -> Result<(), Refused> {
     wrong.map_or(Ok(()), Err)
 }
 
-/// Checks that a path may be called; if not, gives the reason and a remedy.
+/// Checks that a path may be called; the error is a reason and a remedy.
 fn permit(path: &[Name], own: &[String]) -> Result<(), (String, String)> {
     let names: Vec<&str> = path.iter().map(|name| &*name.text).collect();
     if own.iter().any(|module| module == names[0]) {
