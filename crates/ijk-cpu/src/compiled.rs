@@ -17,6 +17,7 @@ use crate::scatter::ScatterProgram;
 use crate::scratch::Need;
 use crate::simd::Level;
 use crate::sweep::SweepProgram;
+use crate::tuning::time::CANCELLABLE_NANOSECONDS;
 use crate::window::WindowProgram;
 use ijk_plan::plan::{
     Base, BufferId, Contraction, Grouped, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role,
@@ -124,9 +125,6 @@ impl Program {
     }
 }
 
-/// Estimated nanoseconds from which a run is cancellable: low, since estimates may be far too small.
-const LONG: f64 = 1e6;
-
 impl Compiled {
     /// The plan, for a caller that uses `bytes` bytes which count against the engine's memory limit.
     #[must_use]
@@ -230,7 +228,7 @@ fn compile_with(
     };
     let inputs = count(|p| if let Place::Input(n) = p { Some(*n) } else { None });
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
-    let is_long = cost(&steps) >= LONG;
+    let is_long = cost(&steps) >= CANCELLABLE_NANOSECONDS;
     let (arena, beside) = (plan.arena, 0);
     Ok(Compiled { is_long, continues, inputs, outputs, buffers, arena, beside, steps })
 }

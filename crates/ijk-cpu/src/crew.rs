@@ -6,6 +6,7 @@
 //!
 //! A forked child has none of its parent's threads, and starts its own.
 
+use crate::tuning::time::{SPIN, SPIN_POLLS, START_PAUSE, WAIT_INTERVAL, WAIT_POLLS};
 use ijk_tensor::fork::{PerProcess, generation};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -16,16 +17,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-
-/// Time for which a thread spins: several times as long as waking it takes, and short enough not to withhold the
-/// processor from others.
-const LINGER: Duration = Duration::from_micros(100);
-
-/// Delay before another attempt after the system refused to start a thread.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// Polling interval of a caller that waits for helpers.
-const POLL: Duration = Duration::from_millis(20);
 
 /// A pool of threads that start on demand, and end some time after the pool is dropped.
 pub(crate) struct Crew(PerProcess<Arc<Lobby>>);
@@ -152,7 +143,7 @@ impl Lobby {
         state.asleep -= called;
         state.calls += called;
         let first = state.started;
-        let may_start = state.refused.is_none_or(|refused| refused.elapsed() >= PAUSE);
+        let may_start = state.refused.is_none_or(|refused| refused.elapsed() >= START_PAUSE);
         let most = if may_start { self.most } else { first };
         let starting = (missing - called).min(most - first);
         state.started += starting;
@@ -189,7 +180,7 @@ impl Lobby {
     fn linger(&self) -> Duration {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // If threads share processors, a spinning thread would delay another one's work.
-        if self.most < processors { LINGER } else { Duration::ZERO }
+        if self.most < processors { SPIN } else { Duration::ZERO }
     }
 
     /// The next job for a free thread, which spins for `linger` before it sleeps; `None` if the pool is closed.
@@ -224,7 +215,7 @@ impl Lobby {
     /// Spins for an offer until the time is over; returns true if there is one.
     fn look_out(&self, begin: Instant, linger: Duration) -> bool {
         loop {
-            for _ in 0..LOOKS {
+            for _ in 0..SPIN_POLLS {
                 if self.offers.load(Ordering::Acquire) > 0 {
                     return true;
                 }
@@ -245,9 +236,6 @@ impl Lobby {
         }
     }
 }
-
-/// Polls between two readings of the clock.
-const LOOKS: usize = 20;
 
 /// Flag that helpers may enter; the bits above count helpers inside.
 const OPEN: usize = 1;
@@ -296,7 +284,7 @@ impl Job {
     /// Closes the gate, and waits for helpers inside.
     fn close(&self, poll: Option<&dyn Fn()>) {
         self.door.fetch_and(!OPEN, Ordering::Relaxed);
-        for _ in 0..SPINS {
+        for _ in 0..WAIT_POLLS {
             if self.is_left() {
                 return;
             }
@@ -306,7 +294,7 @@ impl Job {
             match poll {
                 None => thread::park(),
                 Some(poll) => {
-                    thread::park_timeout(POLL);
+                    thread::park_timeout(WAIT_INTERVAL);
                     poll();
                 }
             }
@@ -318,9 +306,6 @@ impl Job {
         self.door.load(Ordering::Acquire) & !OPEN == 0 || self.generation != generation()
     }
 }
-
-/// Polls before sleeping: some microseconds.
-const SPINS: usize = 500;
 
 /// Closes a job on drop, also by unwinding.
 struct Closing<'a> {
@@ -371,7 +356,7 @@ mod tests {
     #[test]
     fn helpers_help_awake_and_from_sleep() {
         let crew = Crew::new(2);
-        for pause in [Duration::ZERO, LINGER / 2, 20 * LINGER, Duration::ZERO] {
+        for pause in [Duration::ZERO, SPIN / 2, 20 * SPIN, Duration::ZERO] {
             thread::sleep(pause);
             let inside = AtomicUsize::new(0);
             crew.work(2, &|_| {

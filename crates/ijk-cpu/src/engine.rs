@@ -9,6 +9,7 @@ use crate::probe::{Costs, Probe};
 use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
+use crate::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
 use crate::watch::{Ask, Watch};
 use ijk_plan::plan::{Base, Place, Plan};
 use ijk_tensor::reserve;
@@ -48,16 +49,6 @@ pub struct EngineBuilder {
     probe: Option<Probe>,
     interrupt: Option<Ask>,
 }
-
-/// Default limit in bytes for dropped results that an engine keeps.
-const KEPT: usize = 256 << 20;
-
-/// Fraction of the machine's memory, as a divisor, that an engine keeps by default in addition, reclaimable by the
-/// operating system at any time.
-const LENT: u64 = 8;
-
-/// Size in bytes from which a result is out of cache before it is complete, if arguments of its size are read, too.
-const STREAMS: usize = 16 << 20;
 
 impl EngineBuilder {
     /// Number of threads including the caller's; by default 0, which means as many as the machine offers this process.
@@ -127,11 +118,11 @@ impl EngineBuilder {
         let probe = self.probe.unwrap_or_else(|| Probe::typical(level, self.threads));
         let costs = Costs::new(&probe);
         let most = self.memory_limit.and_then(|limit| usize::try_from(limit).ok());
-        let results = match self.kept.or(most.map(|most| most.min(KEPT))) {
+        let results = match self.kept.or(most.map(|most| most.min(KEPT_RESULT_BYTES))) {
             Some(kept) => TensorPool::new(kept),
             None => {
-                let lent = memory_of_machine().map_or(0, |bytes| bytes / LENT);
-                TensorPool::lending(KEPT, usize::try_from(lent).unwrap_or(0))
+                let lent = memory_of_machine().map_or(0, |bytes| bytes / LENT_MEMORY_DIVISOR);
+                TensorPool::lending(KEPT_RESULT_BYTES, usize::try_from(lent).unwrap_or(0))
             }
         };
         Engine {
@@ -143,7 +134,7 @@ impl EngineBuilder {
             scratch: ScratchPool::new(),
             results,
             memory_limit: self.memory_limit,
-            streams: self.streams.unwrap_or(STREAMS),
+            streams: self.streams.unwrap_or(STREAMED_RESULT_BYTES),
         }
     }
 }

@@ -3,11 +3,9 @@
 use crate::check::Layout;
 use crate::simd::{Kernel, Level, Simd};
 use crate::threads::{Workers, cut};
+use crate::tuning::time::FINITE_PIECE;
 use ijk_types::DType;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Elements that are tested between two checks for an early exit.
-const PIECE: usize = 4096;
 
 /// Returns true if all elements of a buffer are finite; in parallel if that pays.
 ///
@@ -27,7 +25,7 @@ pub(crate) unsafe fn all_finite(
         return unsafe { walk(layout, base, level) };
     }
     let base = &Shared(base);
-    let (size, tasks) = (layout.dtype.size(), layout.len.div_ceil(16 * PIECE).max(1));
+    let (size, tasks) = (layout.dtype.size(), layout.len.div_ceil(16 * FINITE_PIECE).max(1));
     let finite = AtomicBool::new(true);
     workers.parallel_for(tasks, |task| {
         let (start, end) = (cut(layout.len, task, tasks), cut(layout.len, task + 1, tasks));
@@ -99,7 +97,7 @@ impl<W: Copy + Into<u64>, const EXPONENT: u64> Kernel for Finite<'_, W, EXPONENT
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> bool {
-        self.0.chunks(PIECE).all(|piece| {
+        self.0.chunks(FINITE_PIECE).all(|piece| {
             let infinite = |&word: &W| word.into() & EXPONENT == EXPONENT;
             !piece.iter().fold(false, |any, word| any | infinite(word))
         })

@@ -11,17 +11,13 @@ use crate::probe::Costs;
 use crate::scratch::{Need, ScratchPool};
 use crate::simd::Level;
 use crate::threads::{Workers, cut};
+use crate::tuning::order::GROUPED_TILES;
+use crate::tuning::time::GROUPED_TASKS_PER_THREAD;
 use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Grouped, Role};
 use ijk_types::{DType, Scalar, scalar};
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicUsize;
-
-/// Rows of a tile: the last tile of a group has the smallest size that suffices.
-const TILES: [usize; 4] = [64, 32, 16, 8];
-
-/// Tasks for each thread.
-const TASKS_PER_THREAD: usize = 8;
 
 /// A prepared grouped contraction.
 #[derive(Clone, Debug)]
@@ -96,8 +92,9 @@ impl GroupedProgram {
             let prepared = Prepared::new(&tile(each, rows), level, costs).ok_or(Fault::Types)?;
             Ok((rows, prepared))
         };
-        let tiles = TILES.into_iter().map(prepare).collect::<Result<Vec<_>, Fault>>()?;
-        let cost = tiles[0].1.cost() * (count as f64 / TILES[0] as f64 + task.groups as f64 / 4.0);
+        let tiles = GROUPED_TILES.into_iter().map(prepare).collect::<Result<Vec<_>, Fault>>()?;
+        let cost =
+            tiles[0].1.cost() * (count as f64 / GROUPED_TILES[0] as f64 + task.groups as f64 / 4.0);
         Ok(Self {
             tiles,
             rows,
@@ -130,7 +127,7 @@ impl GroupedProgram {
     pub(crate) fn need(&self) -> Need {
         let order = self.count().saturating_mul(size_of::<usize>());
         let starts = self.groups.saturating_mul(2 * size_of::<usize>() + size_of::<Tile>());
-        let tiles = (self.count() / TILES[0]).saturating_mul(size_of::<Tile>());
+        let tiles = (self.count() / GROUPED_TILES[0]).saturating_mul(size_of::<Tile>());
         let own = self.tiles.iter().map(|(_, prepared)| prepared.need());
         let own = own.map(|need| need.shared.saturating_add(need.each)).max().unwrap_or(0);
         Need {
@@ -141,7 +138,7 @@ impl GroupedProgram {
 
     /// Bytes of the copies of a tile.
     fn copies(&self) -> usize {
-        self.left.bytes().saturating_add(self.out.bytes()).saturating_mul(TILES[0])
+        self.left.bytes().saturating_add(self.out.bytes()).saturating_mul(GROUPED_TILES[0])
     }
 
     /// Executes the contraction.
@@ -160,7 +157,7 @@ impl GroupedProgram {
         let (order, tiles) = unsafe { self.sorted(self.index.of(bases)) }?;
         let job = Job { program: self, bases, order: &order, tiles: &tiles };
         let tasks = match workers.are_worth(self.cost) {
-            true => tiles.len().min(workers.threads() * TASKS_PER_THREAD).max(1),
+            true => tiles.len().min(workers.threads() * GROUPED_TASKS_PER_THREAD).max(1),
             false => 1,
         };
         let alone = &workers.at_most(1);
@@ -202,13 +199,13 @@ impl GroupedProgram {
             *place += 1;
         }
         let mut tiles = Vec::new();
-        let most = count / TILES[0] + none + 1;
+        let most = count / GROUPED_TILES[0] + none + 1;
         tiles.try_reserve_exact(most).map_err(|_| RunError::OutOfMemory(most))?;
         for group in 0..=none {
             let rows = starts[group]..starts[group + 1];
-            let starts = rows.clone().step_by(TILES[0]);
+            let starts = rows.clone().step_by(GROUPED_TILES[0]);
             tiles.extend(starts.map(|start| {
-                let end = (start + TILES[0]).min(rows.end);
+                let end = (start + GROUPED_TILES[0]).min(rows.end);
                 Tile { group, rows: start..end }
             }));
         }
@@ -343,7 +340,7 @@ impl Job<'_> {
         let program = self.program;
         let Some(copies) = context.take(program.copies()) else { return };
         let left = copies.as_ptr();
-        let out = left.wrapping_add(program.left.bytes() * TILES[0]);
+        let out = left.wrapping_add(program.left.bytes() * GROUPED_TILES[0]);
         for tile in &self.tiles[tiles] {
             if context.have_ended() {
                 return;

@@ -37,6 +37,7 @@ mod simd;
 mod sweep;
 mod table;
 mod threads;
+mod tuning;
 mod watch;
 mod window;
 

@@ -6,16 +6,8 @@ use crate::lines::LINE;
 use crate::origin::Origin;
 use crate::simd::Level;
 use crate::threads::Workers;
+use crate::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS, PERMUTE_RUN_BYTES};
 use ijk_plan::plan::{Nest, Node};
-
-/// Fewest elements; smaller boxes are copied by loops.
-const LEAST: usize = 1024;
-
-/// Length in bytes of runs that are contiguous on both sides from which they are copied as such.
-const LONG_RUN: usize = 4 * LINE;
-
-/// Nanoseconds to copy an element on one thread.
-const COPIED: f64 = 0.8;
 
 /// A prepared permutation.
 #[derive(Clone, Debug)]
@@ -44,7 +36,7 @@ impl PermuteProgram {
         let plain = nest.store.offset.is_none()
             && nest.store.dtype == load.dtype
             && !checked.in_place
-            && points >= LEAST
+            && points >= PERMUTE_POINTS
             && !nest.axes.iter().any(|axis| axis.collides || axis.reduced)
             && kept.clone().all(|a| checked.extents[a] == 1 || checked.separable.contains(&a));
         if !plain {
@@ -64,7 +56,7 @@ impl PermuteProgram {
             to: Origin::new(nest.store.base, size),
             places: Places::new(&axes, size, level)?,
             streams: layouts.get(nest.store.base.buffer.0 as usize)?.streams,
-            cost: points as f64 * COPIED,
+            cost: points as f64 * PERMUTE_ELEMENT,
         })
     }
 
@@ -109,7 +101,7 @@ fn are_short(axes: &[ShortAxis], size: usize) -> bool {
     let bytes = |at: usize| axes[at].extent.saturating_mul(size);
     match (inner(|axis| axis.to), inner(|axis| axis.from)) {
         _ if axes.iter().any(|axis| axis.from == 0) => false,
-        (Some(to), Some(from)) if to == from => bytes(to) < LONG_RUN,
+        (Some(to), Some(from)) if to == from => bytes(to) < PERMUTE_RUN_BYTES,
         (Some(to), Some(from)) => bytes(to).min(bytes(from)) < LINE,
         _ => false,
     }

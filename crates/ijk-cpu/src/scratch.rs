@@ -2,6 +2,7 @@
 //!
 //! Page faults of new memory cost more than the work on it, so an engine keeps its buffers.
 
+use crate::tuning::time::{KEPT_BUFFERS, UNCOUNTED_BYTES};
 use ijk_tensor::advise_huge_pages;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::reserve;
@@ -14,13 +15,6 @@ pub(crate) const ALIGNMENT: usize = 64;
 
 /// Size and alignment of buffers from which the kernel can use huge pages.
 const HUGE: usize = 2 << 20;
-
-/// Most buffers in a pool: a thread needs two or three at a time.
-const KEPT: usize = 64;
-
-/// Bytes of scratch memory of each thread that do not count against a limit: they stay in the cache of its core, like
-/// its stack.
-const UNCOUNTED: u64 = 256 << 10;
 
 /// Upper bound of the scratch memory of a step, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +30,7 @@ impl Need {
     pub(crate) fn counted(self, threads: usize) -> u64 {
         let threads = threads as u64;
         let all = self.shared.saturating_add(self.each.saturating_mul(threads));
-        all.saturating_sub(UNCOUNTED.saturating_mul(threads))
+        all.saturating_sub(UNCOUNTED_BYTES.saturating_mul(threads))
     }
 }
 
@@ -117,7 +111,7 @@ impl Shelf {
     fn give(&self, block: Block) {
         let mut free = self.blocks();
         free.push(block);
-        if free.len() > KEPT {
+        if free.len() > KEPT_BUFFERS {
             let smallest = (0..free.len()).min_by_key(|&at| free[at].layout.size());
             smallest.map(|at| free.swap_remove(at));
         }
@@ -212,7 +206,7 @@ mod tests {
         let pool = ScratchPool::new();
         let many: Vec<_> = (0..100).map(|_| pool.try_take(10).unwrap()).collect();
         drop(many);
-        assert_eq!(pool.free.blocks().len(), KEPT);
+        assert_eq!(pool.free.blocks().len(), KEPT_BUFFERS);
     }
 
     #[test]

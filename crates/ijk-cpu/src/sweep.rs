@@ -9,6 +9,7 @@ use crate::finite::walk;
 use crate::scratch::{Need, ScratchPool};
 use crate::simd::Level;
 use crate::threads::{Workers, cut};
+use crate::tuning::time::{SWEEP_PREFETCH_BYTES, SWEEP_TASKS_PER_THREAD};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -18,9 +19,6 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 mod narrow;
 
 use narrow::NarrowProgram;
-
-/// Ranges of blocks for each thread, to balance their loads.
-const TASKS_PER_THREAD: usize = 8;
 
 /// A compiled sweep.
 #[derive(Clone, Debug)]
@@ -90,7 +88,7 @@ impl SweepProgram {
 
     /// If blocks differ in work, ranges are smaller.
     fn tasks_per_thread(&self) -> usize {
-        if self.narrow.is_some() { 4 * TASKS_PER_THREAD } else { TASKS_PER_THREAD }
+        if self.narrow.is_some() { 4 * SWEEP_TASKS_PER_THREAD } else { SWEEP_TASKS_PER_THREAD }
     }
 
     fn blocks(&self) -> usize {
@@ -158,9 +156,6 @@ fn block(
     })
 }
 
-/// Size of a buffer in bytes from which it is out of cache.
-const FAR: usize = 4 << 20;
-
 /// Makes blocks prefetch the next block's part of large buffers, in the last step that reads the buffer: the first step
 /// of a block is bound by memory, later ones by arithmetic, so that both overlap.
 fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
@@ -169,7 +164,7 @@ fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
         let Some(whole) = buffers.get(window.buffer.0 as usize) else { continue };
         let size = whole.dtype.size();
         let step = window.strides.last().map_or(0, |stride| stride * (axis.block * size) as isize);
-        if step == 0 || whole.len * size < FAR {
+        if step == 0 || whole.len * size < SWEEP_PREFETCH_BYTES {
             continue;
         }
         for at in (0..body.buffers.len()).filter(|&at| body.buffers[at].place == Place::Input(n)) {

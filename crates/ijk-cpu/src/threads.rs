@@ -1,23 +1,14 @@
 //! Worker threads, and loops whose results do not depend on their number.
 
 use crate::crew::Crew;
+use crate::tuning::time::{
+    CANCELLABLE_TASK_NANOSECONDS, DIVIDED_NANOSECONDS, TASK_NANOSECONDS, TASKS_PER_THREAD,
+};
 use crate::watch::Watch;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Default nanoseconds of work from which threads are woken, without a probe of the machine.
-const WORTH_THREADS: f64 = 60_000.0;
-
-/// Most ranges for each thread of work that is divided.
-pub(crate) const TASKS_PER_THREAD: usize = 4;
-
-/// Fewest nanoseconds of a range: each costs transfers of cache lines between threads.
-const WORTH_TASK: f64 = 10_000.0;
-
-/// Most nanoseconds of a range if the run is cancellable.
-const BRIEF: f64 = 3e6;
 
 /// A number of threads, started on demand. The caller's counts as one.
 #[derive(Debug)]
@@ -37,7 +28,7 @@ impl Workers {
         let threads = if threads == 0 { available() } else { threads };
         let threads = threads.min(MAX_THREADS);
         let crew = Arc::new(Crew::new(threads - 1));
-        Self { threads, worth: WORTH_THREADS, crew, watch: None }
+        Self { threads, worth: DIVIDED_NANOSECONDS, crew, watch: None }
     }
 
     /// The same threads, with work divided from `nanoseconds` on.
@@ -138,12 +129,15 @@ impl Workers {
         nanoseconds: f64,
         body: impl Fn(Range<usize>) + Sync,
     ) {
-        let brief = self.watch.as_ref().map_or(0, |_| (nanoseconds / BRIEF) as usize);
+        let brief = self
+            .watch
+            .as_ref()
+            .map_or(0, |_| (nanoseconds / CANCELLABLE_TASK_NANOSECONDS) as usize);
         if !self.are_worth(nanoseconds) && brief < 2 {
             return body(0..count);
         }
         // Waking a thread requires at least a task.
-        let worth = (nanoseconds / WORTH_TASK) as usize;
+        let worth = (nanoseconds / TASK_NANOSECONDS) as usize;
         let tasks = count.min(worth.clamp(2, self.threads * TASKS_PER_THREAD).max(brief));
         self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }

@@ -1,14 +1,12 @@
 //! Cancellation of runs.
 
 use crate::threads::Workers;
+use crate::tuning::time::{CANCEL_OPERATIONS, INTERRUPT_INTERVAL};
 use ijk_tensor::fork::generation;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
-
-/// Interval between calls of the interrupt callback.
-const EVERY: Duration = Duration::from_millis(20);
+use std::time::Instant;
 
 /// Interrupt callback, called by the thread that started a run.
 pub(crate) type Ask = fn() -> bool;
@@ -60,7 +58,9 @@ impl Watch {
             return false;
         };
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        if now.saturating_sub(self.asked.load(Ordering::Relaxed)) < EVERY.as_nanos() as u64 {
+        if now.saturating_sub(self.asked.load(Ordering::Relaxed))
+            < INTERRUPT_INTERVAL.as_nanos() as u64
+        {
             return false;
         }
         let ends = ask();
@@ -71,9 +71,6 @@ impl Watch {
     }
 }
 
-/// Scalar operations between two checks: a fraction of a millisecond, or a few if they are slow.
-const QUANTUM: usize = 1 << 17;
-
 /// Checks for cancellation in a long loop, at intervals.
 pub(crate) struct Pace<'a> {
     workers: &'a Workers,
@@ -83,7 +80,7 @@ pub(crate) struct Pace<'a> {
 impl<'a> Pace<'a> {
     /// For the loop of a task of these threads.
     pub(crate) fn new(workers: &'a Workers) -> Self {
-        Self { workers, left: QUANTUM }
+        Self { workers, left: CANCEL_OPERATIONS }
     }
 
     /// Counts `operations` operations; returns true if the run is cancelled.
@@ -95,7 +92,7 @@ impl<'a> Pace<'a> {
                 false
             }
             None => {
-                self.left = QUANTUM;
+                self.left = CANCEL_OPERATIONS;
                 self.workers.have_ended()
             }
         }
@@ -110,7 +107,7 @@ mod tests {
     fn the_owner_asks_now_and_then() {
         let watch = Watch::new(Some(|| true), None);
         assert!(!watch.has_ended());
-        thread::sleep(EVERY);
+        thread::sleep(INTERRUPT_INTERVAL);
         thread::scope(|scope| {
             let other = scope.spawn(|| watch.has_ended());
             assert!(!other.join().unwrap());
@@ -125,7 +122,7 @@ mod tests {
     #[test]
     fn a_run_goes_on_while_nobody_minds() {
         let watch = Watch::new(Some(|| false), None);
-        thread::sleep(EVERY);
+        thread::sleep(INTERRUPT_INTERVAL);
         assert!(!watch.has_ended());
     }
 
@@ -144,8 +141,8 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(true));
         let workers = Workers::new(1).watched(Watch::new(None, Some(stop)));
         let mut pace = Pace::new(&workers);
-        assert!(!pace.ends_after(1) && !pace.ends_after(QUANTUM - 1));
+        assert!(!pace.ends_after(1) && !pace.ends_after(CANCEL_OPERATIONS - 1));
         assert!(pace.ends_after(1));
-        assert!(Pace::new(&workers).ends_after(QUANTUM + 1));
+        assert!(Pace::new(&workers).ends_after(CANCEL_OPERATIONS + 1));
     }
 }

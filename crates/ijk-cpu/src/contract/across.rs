@@ -1,13 +1,12 @@
 //! Rhs read in place: microkernels read the columns of a tile from the tensor, without packing them.
 
-use super::KC;
 use super::algebra::Algebra;
 use super::bundle::{Bundle, Operand};
 use super::panel::Prepare;
 use super::problem::{Problem, shares};
 use super::side::Lies;
-use super::stage::LONG_RUN;
 use super::tile::Entry;
+use crate::tuning::order::{KC, LONG_RUN, WINDOW_LHS_BYTES};
 
 /// Layout of the columns of an unpacked rhs.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +56,6 @@ impl Across {
     }
 }
 
-/// Limit in bytes for the lhs panels of a block of k: they stay in L2 together with the windows and the part of the
-/// output that is computed from them.
-const BESIDE_BYTES: usize = 128 << 10;
-
 /// Returns true if the columns of an operand are overlapping windows whose contiguous runs fill panels of `columns`
 /// columns, and m is so small that lhs panels are shared by threads and stay in L2.
 pub(crate) fn are_windows(
@@ -74,7 +69,7 @@ pub(crate) fn are_windows(
         span.saturating_add(axis.strides[operand as usize].unsigned_abs().saturating_mul(steps))
     });
     let overlap = n.len().saturating_mul(k.len()) / 2 >= span;
-    let beside = m.len().saturating_mul(KC * algebra.size) <= BESIDE_BYTES;
+    let beside = m.len().saturating_mul(KC * algebra.size) <= WINDOW_LHS_BYTES;
     let (run, apart) = n.inner(operand);
     overlap && beside && shares(m, n, algebra) && apart != 0 && run >= LONG_RUN.max(columns)
 }

@@ -9,9 +9,7 @@ use super::stage::Stage;
 use super::steps::{Round, one_round};
 use super::{dot, scaled, thin};
 use crate::Level;
-
-/// Limit in bytes for each operand and for the output.
-const MOST_BYTES: usize = 512 << 10;
+use crate::tuning::time::PREPARED_BLOCK_BYTES;
 
 /// Loop structure of such a problem for one thread, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
@@ -29,7 +27,7 @@ impl Block {
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, tile, .. } = problem;
         let near = [(m, k), (k, n), (m, n)].iter().all(|(a, b)| {
-            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= MOST_BYTES
+            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= PREPARED_BLOCK_BYTES
         });
         let empty = [m, n, k].iter().any(|bundle| bundle.len() == 0);
         let otherwise = dot::suits(problem) || scaled::suits(problem) || thin::suits(problem);

@@ -1,29 +1,17 @@
 //! gemv for few columns and contiguous k: each row is a dot product with k in the lanes.
 
+use super::Context;
 use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
 use super::rows::{FAR_GROUPS, MOST_LANES, Pairs, Rows, RowsFn};
-use super::{Context, KC};
 use crate::scratch::Scratch;
+use crate::tuning::order::{
+    DOT_COLUMNS, DOT_PREFETCH_BYTES, DOT_ROWS, DOT_STEP_BYTES, DOT_STREAM_BYTES, KC,
+};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-
-/// Rows of a task.
-const ROWS: usize = 64;
-
-/// Largest n for which dot products are faster than packing.
-const COLUMNS: usize = 3;
-
-/// Limit in bytes for the elements of a column that are summed in lanes before the sums are combined: they stay in L1.
-const STEP_BYTES: usize = 16 << 10;
-
-/// Size of lhs from which it is read row by row as one stream,
-const FAR: usize = 4 << 20;
-
-/// or prefetched, if its rows are short.
-const FAR_SHORT: usize = 512 << 10;
 
 /// Returns true if dot products are the algorithm for a problem.
 pub(crate) fn suits(problem: &Problem) -> bool {
@@ -32,7 +20,7 @@ pub(crate) fn suits(problem: &Problem) -> bool {
     // If both m and k are contiguous in lhs, m fills the lanes unless it is short.
     fills(&problem.k, algebra.lanes.div_ceil(2))
         && !fills(&problem.m, 2 * algebra.lanes)
-        && problem.n.len() <= COLUMNS
+        && problem.n.len() <= DOT_COLUMNS
         && algebra.left == Prepare::Keep
         && algebra.rows.kernels.is_some()
 }
@@ -51,7 +39,7 @@ impl Dots {
         let Problem { m, k, algebra, .. } = problem;
         let contiguous = [Operand::Left, Operand::Right].iter().all(|&o| k.run(o) == k.len());
         let one = k.len() <= most_steps(problem) && problem.n.len() == 1 && !problem.accumulate;
-        let few = m.len() <= ROWS && m.run(Operand::Out) == m.len();
+        let few = m.len() <= DOT_ROWS && m.run(Operand::Out) == m.len();
         if !(contiguous && one && few && suits(problem) && algebra.right == Prepare::Keep) {
             return None;
         }
@@ -128,8 +116,8 @@ fn kernel(problem: &Problem) -> Option<RowsFn> {
     let short = k.len() < FAR_GROUPS * algebra.lanes;
     Some(match (m.len() < 4, short) {
         (true, _) => kernels.far,
-        (_, true) if bytes >= FAR_SHORT => kernels.short,
-        (_, false) if bytes >= FAR => kernels.far,
+        (_, true) if bytes >= DOT_PREFETCH_BYTES => kernels.short,
+        (_, false) if bytes >= DOT_STREAM_BYTES => kernels.far,
         _ => kernels.near,
     })
 }
@@ -137,7 +125,7 @@ fn kernel(problem: &Problem) -> Option<RowsFn> {
 /// Limit of steps that are summed in lanes. With two groups or more, no chain of additions exceeds KC.
 fn most_steps(problem: &Problem) -> usize {
     let algebra = &problem.algebra;
-    (2 * KC * algebra.lanes).min(STEP_BYTES / algebra.size)
+    (2 * KC * algebra.lanes).min(DOT_STEP_BYTES / algebra.size)
 }
 
 /// Computes one batch for the steps `ks` of k.
@@ -151,8 +139,8 @@ pub(crate) unsafe fn dot<W: Word>(
     context: &Context,
 ) {
     let m = problem.m.len();
-    context.parallel_for(m.div_ceil(ROWS), |task| {
-        let rows = task * ROWS..((task + 1) * ROWS).min(m);
+    context.parallel_for(m.div_ceil(DOT_ROWS), |task| {
+        let rows = task * DOT_ROWS..((task + 1) * DOT_ROWS).min(m);
         // SAFETY: guaranteed by the caller; tasks differ in rows.
         unsafe { some_rows::<W>(problem, tensors, ks.clone(), context, rows) };
     });
@@ -169,16 +157,16 @@ unsafe fn some_rows<W: Word>(
 ) {
     let Problem { m, k, n, algebra, .. } = problem;
     let Some(kernel) = kernel(problem) else { return };
-    let mut offsets = [0; ROWS];
+    let mut offsets = [0; DOT_ROWS];
     m.offsets(Operand::Left, rows.start, &mut offsets[..rows.len()]);
-    let mut sums = [const { MaybeUninit::<W>::uninit() }; COLUMNS * ROWS];
+    let mut sums = [const { MaybeUninit::<W>::uninit() }; DOT_COLUMNS * DOT_ROWS];
     let mut packed = None;
     // SAFETY: an identity is an element; there are sums for each column; rows and columns are
     // contiguous for the steps of a run.
     unsafe {
         let identity = algebra.identity.0.as_ptr().cast::<W>().read_unaligned();
         for column in 0..n.len() {
-            sums[column * ROWS..][..rows.len()].fill(MaybeUninit::new(identity));
+            sums[column * DOT_ROWS..][..rows.len()].fill(MaybeUninit::new(identity));
         }
         let mut start = ks.start;
         while start < ks.end {
@@ -196,7 +184,7 @@ unsafe fn some_rows<W: Word>(
                     offsets: offsets.as_ptr(),
                     count: rows.len(),
                     right: right.cast(),
-                    sums: sums[column * ROWS..].as_mut_ptr().cast(),
+                    sums: sums[column * DOT_ROWS..].as_mut_ptr().cast(),
                     identity: algebra.identity.0.as_ptr(),
                 });
             }
@@ -254,9 +242,9 @@ unsafe fn right_run<'a, W: Word>(
 /// Writes the sums to the output.
 ///
 /// # Safety
-/// As for [`dot`]; `sums` holds `ROWS` for each column.
+/// As for [`dot`]; `sums` holds `DOT_ROWS` for each column.
 unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, rows: Range<usize>, sums: *const W) {
-    let mut offsets = [0; ROWS];
+    let mut offsets = [0; DOT_ROWS];
     let offsets = &mut offsets[..rows.len()];
     problem.m.offsets(Operand::Out, rows.start, offsets);
     for column in 0..problem.n.len() {
@@ -265,7 +253,7 @@ unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, rows: Range<usize>
             // SAFETY: the output has this row and column.
             unsafe {
                 let out = tensors.out.cast::<W>().offset(row + column_offset);
-                let sum = sums.add(column * ROWS + r);
+                let sum = sums.add(column * DOT_ROWS + r);
                 match problem.accumulate {
                     true => (problem.algebra.rows.combine)(out.cast(), sum.cast(), 1),
                     false => out.write(sum.read()),

@@ -23,15 +23,14 @@
 //! panels, rhs is not packed if k is contiguous: microkernels read the columns of a tile in place.
 
 use super::Context;
-use super::KC;
 use super::block::Block;
 use super::bundle::{Bundle, Operand};
 use super::join::Join;
 use super::output::{Columns, Place, Rows};
 use super::pack::Word;
 use super::panel::Flags;
-use super::problem::{Problem, RESIDENT_BYTES, Tensors};
-use super::shape::{GROUP, Shape};
+use super::problem::{Problem, Tensors};
+use super::shape::Shape;
 use super::shared::Panels;
 use super::side::{Panel, Side, rows_of};
 use super::stage::{Part, Stage};
@@ -39,34 +38,14 @@ use super::steps::{Steps, blocks, rounds};
 use super::tasks::Cut;
 use super::tile::{Entry, Tile, smallest};
 use crate::copy::fence;
+use crate::tuning::order::{BLOCK_BYTES, KC, RESIDENT_LHS_BYTES, ROUND_BYTES};
+use crate::tuning::time::{
+    GROUP_PANELS, OUTPUT_STRIP_BYTES, PREFETCHED_PANELS, SEPARATE_PANELS, SEPARATE_POINTS,
+    TASK_PANELS, UNPACKED_LHS_ROWS,
+};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::ptr;
-
-/// Limit in bytes for the shared panels of a round, which stay in L3.
-const SHARED_BYTES: usize = 4 << 20;
-
-/// Limit in bytes for the shared panels of one block of k. Exceeding L2 costs less than the repeated packing of the
-/// other operand that a smaller block would cause.
-const BLOCK_BYTES: usize = 2 << 20;
-
-/// Limit in bytes for the part of the output that stays in L2 between blocks of k.
-const STRIP_BYTES: usize = 768 << 10;
-
-/// Most lhs panels of a task.
-const MOST_PANELS: usize = 64;
-
-/// An lhs panel with at most this many rhs panels is prefetched while its predecessor is computed.
-const FEW_PANELS: usize = 64;
-
-/// Rows of a task with an unpacked lhs.
-const DIRECT_ROWS: usize = 8192;
-
-/// Largest number of multiply-adds for which threads pack panels separately.
-const APART_POINTS: f64 = 20e6;
-
-/// Fewest rhs panels of such a thread.
-const APART_PANELS: usize = 4;
 
 /// A problem with its blocking.
 struct Gemm<'a> {
@@ -173,14 +152,14 @@ impl Room {
         size: usize,
     ) -> Self {
         let steps = shape.block(ks);
-        let widest = (SHARED_BYTES / (KC * size)).min(BLOCK_BYTES / (steps * size).max(1)).max(1);
+        let widest = (ROUND_BYTES / (KC * size)).min(BLOCK_BYTES / (steps * size).max(1)).max(1);
         let join = Join::of(problem, shape);
         let own = if shape.resident { shape.rows } else { shape.columns };
         let unit = join.map_or(own, |join| join.columns);
         let widest = (widest * shape.ranges).next_multiple_of(unit);
         let width = rows.min(widest).next_multiple_of(unit);
         // Whole cache lines along the other axis of k justify more scratch memory.
-        let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
+        let bytes = if problem.tile.is_some() { 2 * ROUND_BYTES } else { ROUND_BYTES };
         let most = (bytes / (width * size).max(1)).max(steps.max(KC));
         let bytes = width.saturating_mul(most.min(ks)).saturating_mul(size);
         Self { join, unit, widest, most, bytes }
@@ -188,7 +167,7 @@ impl Room {
 }
 
 /// One value for each lhs panel of a group.
-type Group<T> = SmallVec<[T; GROUP]>;
+type Group<T> = SmallVec<[T; GROUP_PANELS]>;
 
 /// The rows and columns of the output that a task writes.
 struct Out<'a> {
@@ -236,8 +215,8 @@ impl<'a> Gemm<'a> {
         // are not cut either.
         let joins = Join::of(self.problem, &self.shape).is_some();
         let any = !(direct || resident || self.problem.tile.is_some() || joins);
-        let few = self.problem.points() <= APART_POINTS;
-        let wide = self.right.len() >= APART_PANELS * threads * self.right.width;
+        let few = self.problem.points() <= SEPARATE_POINTS;
+        let wide = self.right.len() >= SEPARATE_PANELS * threads * self.right.width;
         if any && few && wide { threads } else { 1 }
     }
 
@@ -282,10 +261,12 @@ impl<'a> Gemm<'a> {
         let other = if resident { self.right } else { self.left };
         let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();
         let most = match (direct, resident) {
-            (true, _) => DIRECT_ROWS / other.width,
-            (_, true) => RESIDENT_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width,
-            _ if group > 1 => MOST_PANELS,
-            _ => (STRIP_BYTES / strip).min(MOST_PANELS),
+            (true, _) => UNPACKED_LHS_ROWS / other.width,
+            (_, true) => {
+                RESIDENT_LHS_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width
+            }
+            _ if group > 1 => TASK_PANELS,
+            _ => (OUTPUT_STRIP_BYTES / strip).min(TASK_PANELS),
         };
         let threads = self.context.threads();
         if let Some(stage) = self.stage(shared) {
@@ -570,7 +551,7 @@ impl<'a> Gemm<'a> {
         };
         let Problem { m, n, k, .. } = self.problem;
         let batches = self.tensors.next.is_some();
-        let soon = self.shape.far && n.len() <= FEW_PANELS * self.shape.columns;
+        let soon = self.shape.far && n.len() <= PREFETCHED_PANELS * self.shape.columns;
         batches
             || soon
             || self.shape.ranges > 1

@@ -5,28 +5,14 @@
 use super::bundle::Operand;
 use super::problem::Problem;
 use super::shape::Shape;
-use super::stage::LONG_RUN;
 use crate::Level;
 use crate::copy::{Copier, Side};
-use crate::lines::LINE;
+use crate::tuning::order::LONG_RUN;
+use crate::tuning::time::{
+    STREAMED_COLUMNS, STREAMED_LONG_BYTES, STREAMED_OUTPUT_BYTES, STREAMED_PART_BYTES,
+    STREAMED_ROWS, STREAMED_RUN_BYTES, STREAMED_STEPS,
+};
 use std::ops::Range;
-
-/// Smallest output in bytes that is out of cache; lower in tests.
-const LARGE_BYTES: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
-
-/// With more steps, the stores of the output do not limit the speed.
-const FEW_STEPS: usize = 64;
-
-/// Length in bytes of joined runs.
-const JOINED_BYTES: Range<usize> = 8 * LINE..128 * LINE;
-
-/// Longer runs are written in place.
-const LONG_BYTES: usize = 8 * LINE;
-
-/// Approximate rows and columns of a part, and its size limit in bytes: it stays in L1, or in L2 beside the panels.
-const ROWS: usize = 240;
-const COLUMNS: usize = 40;
-const PART_BYTES: usize = 256 << 10;
 
 /// Extents of a part and of the runs that are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,20 +31,21 @@ impl Join {
     /// The parts of a problem for which joining pays; n is a multiple of their columns.
     pub(crate) fn of(problem: &Problem, shape: &Shape) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
-        if problem.outputs().saturating_mul(algebra.size) < LARGE_BYTES {
+        if problem.outputs().saturating_mul(algebra.size) < STREAMED_OUTPUT_BYTES {
             return None;
         }
         let run = m.run(Operand::Out);
         let (extent, distance) = n.inner(Operand::Out);
-        let rows = run * (ROWS / run.max(1)).max(1);
+        let rows = run * (STREAMED_ROWS / run.max(1)).max(1);
         let (pieces, columns) = columns(extent, shape.columns);
         let simple = !(*accumulate || shape.direct || shape.resident || problem.tile.is_some());
-        let few = (1..=FEW_STEPS).contains(&k.len());
-        let short = run >= LONG_RUN && run * algebra.size <= LONG_BYTES;
+        let few = (1..=STREAMED_STEPS).contains(&k.len());
+        let short = run >= LONG_RUN && run * algebra.size <= STREAMED_LONG_BYTES;
         let next = distance == run as isize && n.len().is_multiple_of(columns);
         let fits = || {
             let part = rows.saturating_mul(columns).saturating_mul(algebra.size);
-            JOINED_BYTES.contains(&(run * pieces * algebra.size)) && part <= PART_BYTES
+            STREAMED_RUN_BYTES.contains(&(run * pieces * algebra.size))
+                && part <= STREAMED_PART_BYTES
         };
         let joins = simple && few && short && next && fits();
         joins.then_some(Self { run, pieces, rows, columns })
@@ -103,7 +90,7 @@ impl Join {
 /// Number of columns to join along an axis of `extent` columns, and number of columns of a part, a multiple of the
 /// panel width.
 fn columns(extent: usize, width: usize) -> (usize, usize) {
-    let panels = (1..=COLUMNS / width.max(1)).rev().map(|panels| panels * width);
+    let panels = (1..=STREAMED_COLUMNS / width.max(1)).rev().map(|panels| panels * width);
     match { panels }.find(|&columns| extent.is_multiple_of(columns)) {
         Some(columns) => (columns, columns),
         None => (extent, least_common_multiple(extent, width)),

@@ -18,7 +18,7 @@
 //! # Order of combination
 //!
 //! It is a function of extents, strides, element type and level, not of the number of threads. k is cut into blocks of
-//! nearly equal length and at [`PART`], never by thread; within a block steps follow each other, or lanes are combined
+//! nearly equal length and at [`SPLIT_K_STEPS`], never by thread; within a block steps follow each other, or lanes are combined
 //! as a fixed tree. Blocks have [`KC`]/2 to 2·[`KC`] steps ([`shape::Shape::block`]), so the error of an element that
 //! sums K products is at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
 
@@ -56,6 +56,8 @@ use crate::error::RunError;
 use crate::probe::{Costs, Probe, Work};
 use crate::scratch::{Need, Scratch};
 use crate::threads::cut;
+use crate::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_PARTS, SPLIT_K_STEPS};
+use crate::tuning::time::{BATCH_TASKS_PER_THREAD, BATCHES_PER_THREAD, CANCEL_NANOSECONDS};
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
 use block::Block;
@@ -70,21 +72,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) use packed::{Fixed, Packed, Part, Same};
-
-/// Steps of k in a block.
-pub(crate) const KC: usize = 256;
-
-/// Steps of k in a part of split-k.
-const PART: usize = 64 * KC;
-
-/// Largest output of a batch, in elements, for split-k.
-const FEW_OUTPUTS: usize = 4096;
-
-/// Most parts of split-k.
-const PARTS: usize = 256;
-
-/// Nanoseconds of small batches between two checks for cancellation.
-const BRIEF: f64 = 1e6;
 
 /// Execution environment of a contraction.
 pub(crate) struct Context<'a> {
@@ -314,7 +301,7 @@ impl Prepared {
             return;
         }
         let small = !context.are_worth(self.cost / count as f64);
-        let many = count >= 4 * context.threads();
+        let many = count >= BATCHES_PER_THREAD * context.threads();
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
@@ -324,7 +311,7 @@ impl Prepared {
         } else if context.threads() == 1 {
             some(0..count, context);
         } else {
-            let tasks = count.min(64 * context.threads());
+            let tasks = count.min(BATCH_TASKS_PER_THREAD * context.threads());
             context.parallel_for(tasks, |task| {
                 let alone = context.alone();
                 some(cut(count, task, tasks)..cut(count, task + 1, tasks), &alone);
@@ -338,7 +325,7 @@ impl Prepared {
     /// As for [`contract`].
     unsafe fn some<W: Word>(&self, tensors: Tensors, range: Range<usize>, context: &Context) {
         let each = self.cost / self.problem.batch.len() as f64;
-        let brief = ((BRIEF / each) as usize).max(1);
+        let brief = ((CANCEL_NANOSECONDS / each) as usize).max(1);
         let starts = range.clone().step_by(brief);
         for start in starts.take_while(|_| !context.have_ended()) {
             let brief = start..start.saturating_add(brief).min(range.end);
@@ -410,7 +397,7 @@ unsafe fn large<W: Word>(problem: &Problem, tensors: Tensors, context: &Context)
     let k = problem.k.len();
     // SAFETY: guaranteed by the caller.
     unsafe {
-        if problem.outputs() <= FEW_OUTPUTS && k >= 2 * PART {
+        if problem.outputs() <= SPLIT_K_OUTPUTS && k >= 2 * SPLIT_K_STEPS {
             in_parts::<W>(problem, tensors, k, context);
         } else {
             steps::<W>(problem, tensors, 0..k, context);
@@ -442,7 +429,7 @@ unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, 
 /// # Safety
 /// As for [`contract`].
 unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, context: &Context) {
-    let length = k.div_ceil(PARTS).next_multiple_of(PART);
+    let length = k.div_ceil(SPLIT_K_PARTS).next_multiple_of(SPLIT_K_STEPS);
     let length = length.next_multiple_of(problem.tile.map_or(1, |tile| tile.unit().clamp(1, k)));
     let (parts, outputs) = (k.div_ceil(length), problem.outputs());
     let Some(scratch) = context.take(parts * outputs * size_of::<W>()) else { return };

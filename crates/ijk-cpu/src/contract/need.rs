@@ -2,11 +2,14 @@
 
 use super::bundle::Operand;
 use super::gemm::Room;
-use super::problem::{Problem, RESIDENT_BYTES};
-use super::shape::{LONGEST, Shape};
-use super::stage::{LONG_RUN, PART_BYTES};
-use super::{FEW_OUTPUTS, PART, PARTS, dot, scaled, thin};
+use super::problem::Problem;
+use super::shape::Shape;
+use super::{dot, scaled, thin};
 use crate::scratch::Need;
+use crate::tuning::order::{
+    LONG_RUN, LONGEST_BLOCK, RESIDENT_LHS_BYTES, SPLIT_K_OUTPUTS, SPLIT_K_PARTS, SPLIT_K_STEPS,
+    STAGED_BYTES,
+};
 
 /// Upper bound for a problem that is not small.
 pub(super) fn need(problem: &Problem) -> Need {
@@ -15,7 +18,7 @@ pub(super) fn need(problem: &Problem) -> Need {
     }
     let (size, k) = (problem.algebra.size, problem.k.len());
     if thin::suits(problem) {
-        let parts = if k >= 2 * PART { PARTS } else { 0 };
+        let parts = if k >= 2 * SPLIT_K_STEPS { SPLIT_K_PARTS } else { 0 };
         return Need { shared: parts.saturating_mul(problem.outputs() * size) as u64, each: 0 };
     }
     let shape = Shape::of(problem, 1);
@@ -23,8 +26,9 @@ pub(super) fn need(problem: &Problem) -> Need {
         true => (problem.m.len(), shape.rows),
         false => (problem.n.len(), shape.columns),
     };
-    let in_parts = problem.outputs() <= FEW_OUTPUTS && k >= 2 * PART;
-    let steps = if in_parts { k.div_ceil(PARTS).next_multiple_of(PART) } else { k };
+    let in_parts = problem.outputs() <= SPLIT_K_OUTPUTS && k >= 2 * SPLIT_K_STEPS;
+    let steps =
+        if in_parts { k.div_ceil(SPLIT_K_PARTS).next_multiple_of(SPLIT_K_STEPS) } else { k };
     let room = Room::of(problem, &shape, shared, steps, size);
     // Threads that share no panels each round up separately.
     let own = own_panels(problem, &shape)
@@ -44,14 +48,14 @@ pub(super) fn need(problem: &Problem) -> Need {
 
 /// Panels that a task packs for itself.
 fn own_panels(problem: &Problem, shape: &Shape) -> usize {
-    let (steps, size) = (problem.k.len().min(LONGEST), problem.algebra.size);
+    let (steps, size) = (problem.k.len().min(LONGEST_BLOCK), problem.algebra.size);
     let (width, len) = match shape.resident {
         true => (shape.columns, problem.n.len()),
         false => (shape.rows, problem.m.len()),
     };
     let whole = len.next_multiple_of(width.max(1)).saturating_mul(steps).saturating_mul(size);
     let panel = width * steps * size;
-    let most = if shape.resident { RESIDENT_BYTES + panel } else { shape.group * panel };
+    let most = if shape.resident { RESIDENT_LHS_BYTES + panel } else { shape.group * panel };
     whole.min(most)
 }
 
@@ -60,7 +64,7 @@ fn staged(problem: &Problem, shape: &Shape) -> usize {
     let windows = shape.across.is_some_and(|across| across.windows);
     let whole = problem.outputs().saturating_mul(problem.algebra.size);
     match problem.m.run(Operand::Out) < LONG_RUN || windows || problem.unit.is_some() {
-        true => whole.min(2 * PART_BYTES),
-        false => whole.min(PART_BYTES),
+        true => whole.min(2 * STAGED_BYTES),
+        false => whole.min(STAGED_BYTES),
     }
 }

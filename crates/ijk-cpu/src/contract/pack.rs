@@ -6,6 +6,8 @@ use super::bundle::{Bundle, Operand};
 use super::steps::Segment;
 use crate::lines::{copy, piece, prefetch, prefetch_all_far};
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
+use crate::tuning::order::SHORT_RUN;
+use crate::tuning::time::{PACK_PREFETCH_BLOCKS, PACK_PREFETCH_STEPS};
 use std::ops::Range;
 
 /// A word of the size of an element, moved without interpretation.
@@ -120,9 +122,6 @@ impl Run {
     }
 }
 
-/// Shorter runs of contiguous rows are not worth a vector copy.
-pub(crate) const SHORT_RUN: usize = 4;
-
 impl<W: Word> Kernel for Pack<'_, W> {
     type Output = ();
 
@@ -153,12 +152,6 @@ impl<W: Word> Kernel for Pack<'_, W> {
         }
     }
 }
-
-/// Prefetch distance of a copy, in steps.
-const AHEAD: usize = 16;
-
-/// The same for transposed blocks of steps, for which the hardware prefetches, too.
-const BLOCKS_AHEAD: usize = 4;
 
 impl<W: Word> Job<'_, W> {
     /// Copies contiguous rows, run by run.
@@ -253,7 +246,7 @@ impl<W: Word> Job<'_, W> {
                     _ => (0..N).step_by(16).for_each(|at| piece::<W, 16>(from.add(at), to.add(at))),
                 }
             }
-            self.prefetch(k + AHEAD, N);
+            self.prefetch(k + PACK_PREFETCH_STEPS, N);
         }
     }
 
@@ -266,7 +259,7 @@ impl<W: Word> Job<'_, W> {
                 let from = self.base.offset(self.rows[0] + step);
                 copy(from, self.panel.add(k * self.width), rows);
             }
-            self.prefetch(k + AHEAD, rows);
+            self.prefetch(k + PACK_PREFETCH_STEPS, rows);
         }
     }
 
@@ -296,7 +289,7 @@ impl<W: Word> Job<'_, W> {
     unsafe fn transpose_groups<V: Float>(&self, zero: V, segments: &[Segment]) {
         for group in self.rows.chunks(V::LANES).zip(0..) {
             for (n, segment) in segments.iter().enumerate() {
-                let later = segments.get(n + BLOCKS_AHEAD).map(|s| self.steps[s.step(0)]);
+                let later = segments.get(n + PACK_PREFETCH_BLOCKS).map(|s| self.steps[s.step(0)]);
                 // SAFETY: guaranteed by the caller.
                 unsafe {
                     match 2 * self.width == V::LANES {
@@ -326,7 +319,7 @@ impl<W: Word> Job<'_, W> {
                 Some(step) if segment.count <= 2 * V::LANES => {
                     self.base.wrapping_offset(step + start as isize)
                 }
-                _ => here.wrapping_add(BLOCKS_AHEAD * V::LANES),
+                _ => here.wrapping_add(PACK_PREFETCH_BLOCKS * V::LANES),
             };
             rows.iter().for_each(|&offset| prefetch(next.wrapping_offset(offset).cast()));
             // SAFETY: these steps of the rows are readable; the panel has room for them.

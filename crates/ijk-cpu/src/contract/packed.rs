@@ -11,14 +11,12 @@ use super::steps::{Round, one_round};
 use super::{Context, dot, for_word, gemm, thin};
 use crate::Level;
 use crate::scratch::{Scratch, ScratchPool};
+use crate::tuning::order::SHARED_PADDING;
 use ijk_plan::plan::{Base, Contraction};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicU8;
-
-/// Largest ratio of panels, with their padding, to the data in them.
-const MOST_PADDING: usize = 4;
 
 /// The operand that is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl Fixed {
         let width = shape::width(&problem, operand);
         let suits = !dot::suits(&problem) && !thin::suits(&problem);
         let fixed = Self { problem, operand, same, width };
-        let padded = fixed.panels() * width > MOST_PADDING * fixed.rows().len();
+        let padded = fixed.panels() * width > SHARED_PADDING * fixed.rows().len();
         (suits && !padded).then_some(fixed)
     }
 

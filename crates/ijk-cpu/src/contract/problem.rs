@@ -1,16 +1,19 @@
 //! Canonical form of a contraction: the operand that fills the lanes is chosen, axes are merged and ordered.
 
-use super::KC;
 use super::across;
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
-use super::pack::{SHORT_RUN, Word};
+use super::pack::Word;
 use super::panel::Prepare;
 use super::small;
 use super::stage;
 use super::steps::Tile;
 use super::tile::Entry;
 use super::units;
+use crate::tuning::order::{
+    KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, RESIDENT_LHS_BYTES, SHARE_RATIO, SHORT_AXIS, SHORT_RUN,
+    SMALL_BYTES, STRIDED_OUTPUT_COST,
+};
 use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
 use std::ptr;
@@ -157,12 +160,12 @@ impl Problem {
         let windows = self.reads_windows([rows, columns], right);
         let scattered = match rows.touches_unit(Operand::Out) {
             true => 1.0,
-            false if windows => 1.0 + MOVED / self.k.len() as f64,
-            false => SCATTERED,
+            false if windows => 1.0 + MOVE_COST / self.k.len() as f64,
+            false => STRIDED_OUTPUT_COST,
         };
         let products = padded * columns.len() as f64 * scattered;
         let most = rows.len().max(columns.len()).saturating_mul(self.k.len());
-        if most.saturating_mul(algebra.size) <= small::MOST_BYTES {
+        if most.saturating_mul(algebra.size) <= SMALL_BYTES {
             return products;
         }
         let narrow = small::is_narrow([rows, columns, &self.k], right, algebra);
@@ -173,7 +176,7 @@ impl Problem {
             _ if windows => rows.len(),
             _ => rows.len().saturating_add(columns.len()),
         };
-        products + PACKED * packed as f64
+        products + PACK_COST * packed as f64
     }
 
     /// Returns true if columns would be [windows](super::across) of an operand, read in place.
@@ -201,7 +204,7 @@ impl Problem {
             None if along(&self.m) => self.m.follow(Operand::Out),
             None => self.m.follow(Operand::Left),
         }
-        let many = self.m.len() / OUTPUTS >= self.k.len();
+        let many = self.m.len() / OUTPUT_RATIO >= self.k.len();
         self.n.follow(if many { Operand::Out } else { Operand::Right });
         self.batch.follow(Operand::Out);
         let larger = if self.m.len() >= self.n.len() { Operand::Left } else { Operand::Right };
@@ -211,7 +214,7 @@ impl Problem {
 
     /// The same problem with rows in the order for a stage by units, if their axes are short.
     pub(crate) fn in_units(mut self) -> Self {
-        let short = self.m.axes().last().is_some_and(|axis| axis.extent < SHORT);
+        let short = self.m.axes().last().is_some_and(|axis| axis.extent < SHORT_AXIS);
         let units = short.then(|| units::order(&self.m, &self.n, self.algebra.size));
         if let Some((m, unit)) = units.flatten() {
             (self.m, self.unit) = (m, Some(unit));
@@ -244,27 +247,8 @@ impl Problem {
 /// Returns true if lhs panels of `rows` would be shared by threads.
 pub(crate) fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool {
     let m = rows.len();
-    m.saturating_mul(KC * algebra.size) <= RESIDENT_BYTES && m <= columns.len() / 4
+    m.saturating_mul(KC * algebra.size) <= RESIDENT_LHS_BYTES && m <= columns.len() / SHARE_RATIO
 }
-
-/// Ratio of output size to rhs size from which columns follow the output.
-const OUTPUTS: usize = 8;
-
-/// Extent below which the innermost axis of rows is short.
-const SHORT: usize = 32;
-
-/// Cost factor of rows that are strided in the output.
-const SCATTERED: f64 = 1.25;
-
-/// Multiply-adds that take as long as moving an element of the output from scratch memory.
-const MOVED: f64 = 16.0;
-
-/// Multiply-adds that take as long as packing an element.
-const PACKED: f64 = 8.0;
-
-/// Limit in bytes for the panels of a shared lhs for one block of k; L2 has room for them and for the rhs panels that
-/// are streamed.
-pub(crate) const RESIDENT_BYTES: usize = 192 << 10;
 
 fn bundle(task: &Contraction, role: Role) -> Bundle {
     let axes = task.axes.iter().filter(|a| a.role == role);

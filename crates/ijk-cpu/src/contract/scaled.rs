@@ -1,22 +1,15 @@
 //! axpy for few columns and contiguous rows out of cache: each step adds its row, times a factor, to sums in L1, so
 //! that memory is read in long runs.
 
+use super::Context;
 use super::bundle::Operand;
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
 use super::rows::{SCALED, Scaled};
-use super::{Context, KC};
+use crate::tuning::order::{AXPY_COLUMNS, AXPY_LHS_BYTES, KC};
+use crate::tuning::time::AXPY_SUM_BYTES;
 use std::ops::Range;
-
-/// Largest n for which axpy is faster than packing: lhs is read once for each column, from cache after the first.
-const COLUMNS: usize = 3;
-
-/// Size of lhs in bytes from which it is out of L2.
-const FAR: usize = 512 << 10;
-
-/// Limit in bytes for the sums of a task's rows for one column: they stay in L1 while rows are streamed.
-const SUM_BYTES: usize = 8 << 10;
 
 /// Returns true if axpy is the algorithm for a problem.
 pub(crate) fn suits(problem: &Problem) -> bool {
@@ -24,7 +17,11 @@ pub(crate) fn suits(problem: &Problem) -> bool {
     let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
     let whole = m.run(Operand::Left) == m.len() && m.len() >= 4 * algebra.lanes;
-    keeps && whole && n.len() <= COLUMNS && algebra.rows.kernels.is_some() && bytes >= FAR
+    keeps
+        && whole
+        && n.len() <= AXPY_COLUMNS
+        && algebra.rows.kernels.is_some()
+        && bytes >= AXPY_LHS_BYTES
 }
 
 /// Computes one batch for the steps `ks` of k.
@@ -38,7 +35,7 @@ pub(crate) unsafe fn scaled<W: Word>(
     context: &Context,
 ) {
     let m = problem.m.len();
-    let most = (SUM_BYTES / size_of::<W>()).min(m.div_ceil(context.threads()));
+    let most = (AXPY_SUM_BYTES / size_of::<W>()).min(m.div_ceil(context.threads()));
     let rows = most.next_multiple_of(problem.algebra.lanes);
     context.parallel_for(m.div_ceil(rows), |task| {
         let rows = task * rows..((task + 1) * rows).min(m);

@@ -1,60 +1,22 @@
 //! Blocking: sizes of panels, and the variant of the blocked loops for a problem.
 
-use super::KC;
 use super::across::Across;
 use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
 use super::side::Lies;
-use super::stage::LONG_RUN;
 use super::steps::even;
 use super::tasks;
 use super::tile::{Entry, smallest};
-
-/// Limit in bytes for an lhs panel, or for its rows of the output, that stay in L1 while rhs panels are streamed.
-const NEAREST_BYTES: usize = 32 << 10;
-
-/// Size of lhs in bytes from which it is out of L2.
-const FAR_BYTES: usize = 384 << 10;
-
-/// Size of lhs in bytes up to which it is read in place for any number of columns.
-const NEAR_BYTES: usize = 32 << 10;
-
-/// Number of lhs panels up to which packing rhs does not pay.
-const ACROSS_PANELS: usize = 6;
-
-/// Limit in bytes for an unpacked operand, in a block of k, that stays in L2 for many panels of the other.
-const LYING_BYTES: usize = 5 << 18;
-
-/// Fewest rhs panels of a range of columns, since lhs is packed for each range; the same if lhs is out of cache.
-const RANGE_PANELS: usize = 32;
-const FAR_RANGE_PANELS: usize = 64;
-
-/// Size of lhs in bytes up to which it stays in cache between ranges: lhs is read in place instead of being packed for
-/// each.
-const WITHIN_BYTES: usize = 4 << 20;
-
-/// Number of columns from which the time to pack an lhs panel is negligible.
-const LYING_COLUMNS: usize = 2048;
-
-/// Number of lhs panels multiplied by an rhs panel in turn, if the output is written along rows.
-pub(crate) const GROUP: usize = 8;
-
-/// Fewest rhs panels, and fewest bytes of the output, for that; lower in tests.
-const GROUP_COLUMNS: usize = 6;
-const GROUP_BYTES: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
-
-/// Strides that are a multiple of this many bytes map to few sets of L2.
-const SET_BYTES: usize = 4096;
-
-/// Pack an lhs in cache if `n >= PACKED_COLUMNS * m` and rhs is not packed; otherwise read it in place.
-const PACKED_COLUMNS: usize = 4;
-
-/// Most steps of a block of k.
-pub(super) const LONGEST: usize = 2 * KC;
-
-/// Number of steps from which the stores and loads of a tile's output are negligible.
-const MANY_STEPS: usize = 128;
+use crate::tuning::order::{
+    KC, L1_PANEL_BYTES, LONG_RUN, LONGEST_BLOCK, MANY_STEPS, PACK_RATIO, UNPACKED_LHS_BYTES,
+    UNPACKED_RHS_PANELS,
+};
+use crate::tuning::time::{
+    GROUP_COLUMN_PANELS, GROUP_OUTPUT_BYTES, GROUP_PANELS, OUT_OF_CACHE_RANGE_PANELS,
+    OUT_OF_L2_BYTES, RANGE_LHS_BYTES, RANGE_PANELS, SET_STRIDE_BYTES, UNPACKED_BLOCK_BYTES,
+    UNPACKED_LHS_COLUMNS,
+};
 
 /// Blocking (mr, nr, kc), and which operands are packed.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +73,8 @@ impl Lying {
             && algebra.split == panel::Split::None
             && !algebra.guarded;
         let step = usize::try_from(k.step(Operand::Left)?).ok()?;
-        let near = !(step * algebra.size).is_multiple_of(SET_BYTES) && n.len() <= LYING_COLUMNS;
+        let near = !(step * algebra.size).is_multiple_of(SET_STRIDE_BYTES)
+            && n.len() <= UNPACKED_LHS_COLUMNS;
         // Rows beyond a partial panel are not zeros in place.
         let fits = |groups| {
             let exact = |e: &Entry| e.groups == groups && e.columns == columns;
@@ -132,7 +95,7 @@ impl Lying {
 impl Length {
     /// For lhs panels of `rows` rows and an output of `columns` columns.
     fn of(rows: usize, columns: usize, size: usize) -> Self {
-        let near = |count: usize| rows.saturating_mul(count).saturating_mul(size) <= NEAREST_BYTES;
+        let near = |count: usize| rows.saturating_mul(count).saturating_mul(size) <= L1_PANEL_BYTES;
         match (near(KC), near(columns)) {
             (true, _) => Self::Whole,
             (_, true) => Self::Half,
@@ -154,11 +117,11 @@ impl Shape {
         let left_len = problem.m.len().saturating_mul(problem.k.len());
         let left_bytes = left_len.saturating_mul(algebra.size);
         let packed = smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..).columns;
-        let few = problem.m.len() <= ACROSS_PANELS * groups * algebra.lanes;
+        let few = problem.m.len() <= UNPACKED_RHS_PANELS * groups * algebra.lanes;
         let across = Across::of(problem, packed);
         let straight = across.is_some_and(|across| !across.windows);
-        let pays = few && straight && n / PACKED_COLUMNS >= problem.m.len();
-        let once = n <= widest || (widest > 0 && left_bytes <= NEAR_BYTES && !pays);
+        let pays = few && straight && n / PACK_RATIO >= problem.m.len();
+        let once = n <= widest || (widest > 0 && left_bytes <= UNPACKED_LHS_BYTES && !pays);
         let direct = once && long && algebra.left == panel::Prepare::Keep;
         // The remaining rows of a direct lhs form a packed panel; its columns need microkernels of every number of
         // groups.
@@ -168,7 +131,8 @@ impl Shape {
         };
         let rows = groups * algebra.lanes;
         let resident = !direct && problem.shares_left();
-        let fewest = if left_bytes <= WITHIN_BYTES { RANGE_PANELS } else { FAR_RANGE_PANELS };
+        let fewest =
+            if left_bytes <= RANGE_LHS_BYTES { RANGE_PANELS } else { OUT_OF_CACHE_RANGE_PANELS };
         let packs = !(direct || resident);
         let ranges = match packs && has_ranges(problem) {
             true => tasks::ranges(n.div_ceil(columns), fewest, threads),
@@ -178,22 +142,22 @@ impl Shape {
             |across: &Across| across.windows || few || lies_near(problem, across.apart, ranges);
         let across = across.filter(|across| !direct && lies(across));
         let columns = across.map_or(columns, |across| across.columns(problem, columns));
-        let far = left_bytes > FAR_BYTES;
+        let far = left_bytes > OUT_OF_L2_BYTES;
         let length = Length::of(rows, n, algebra.size);
-        let group = if packs && writes_rows(problem, rows, columns) { GROUP } else { 1 };
-        let most = if ranges > 1 { WITHIN_BYTES } else { LYING_BYTES };
-        let near = (NEAREST_BYTES + 1..=most).contains(&left_bytes);
+        let group = if packs && writes_rows(problem, rows, columns) { GROUP_PANELS } else { 1 };
+        let most = if ranges > 1 { RANGE_LHS_BYTES } else { UNPACKED_BLOCK_BYTES };
+        let near = (L1_PANEL_BYTES + 1..=most).contains(&left_bytes);
         let lies = packs && group == 1 && near;
         let lying = if lies { Lying::of(problem, rows, columns) } else { None };
         Self { rows, columns, direct, across, lying, resident, far, ranges, group, length }
     }
 
     /// Length of a block of k out of `steps` steps in all. There are at most `2 · steps / KC` blocks, and none is
-    /// longer than [`LONGEST`].
+    /// longer than [`LONGEST_BLOCK`].
     pub(crate) fn block(&self, steps: usize) -> usize {
         match self.length {
             Length::Half if !self.direct => steps.div_ceil((2 * steps / KC).max(1)).max(1),
-            Length::Double if !self.direct => even(steps, LONGEST, 1),
+            Length::Double if !self.direct => even(steps, LONGEST_BLOCK, 1),
             _ => even(steps, KC, 1),
         }
     }
@@ -227,19 +191,19 @@ fn has_ranges(problem: &Problem) -> bool {
 fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = problem.outputs().saturating_mul(algebra.size);
-    let long = m.run(Operand::Out) >= GROUP * rows;
-    let apart = n.inner(Operand::Out).1.unsigned_abs() >= GROUP * rows;
-    let many = n.len() >= GROUP_COLUMNS * columns;
-    bytes >= GROUP_BYTES && k.len() < MANY_STEPS && long && apart && many
+    let long = m.run(Operand::Out) >= GROUP_PANELS * rows;
+    let apart = n.inner(Operand::Out).1.unsigned_abs() >= GROUP_PANELS * rows;
+    let many = n.len() >= GROUP_COLUMN_PANELS * columns;
+    bytes >= GROUP_OUTPUT_BYTES && k.len() < MANY_STEPS && long && apart && many
 }
 
 /// Returns true if the unpacked columns of a range, `apart` elements apart, stay in L2 while lhs panels are streamed.
 fn lies_near(problem: &Problem, apart: isize, ranges: usize) -> bool {
     let Problem { algebra, n, k, .. } = problem;
     let apart = apart.unsigned_abs().saturating_mul(algebra.size);
-    let block = k.len().min(LONGEST) * algebra.size;
-    let each = if apart.is_multiple_of(SET_BYTES) { apart.max(block) } else { block };
-    k.len() >= MANY_STEPS && (n.len() / ranges).saturating_mul(each) <= LYING_BYTES
+    let block = k.len().min(LONGEST_BLOCK) * algebra.size;
+    let each = if apart.is_multiple_of(SET_STRIDE_BYTES) { apart.max(block) } else { block };
+    k.len() >= MANY_STEPS && (n.len() / ranges).saturating_mul(each) <= UNPACKED_BLOCK_BYTES
 }
 
 /// Number of row groups of a panel, if the widest microkernel takes `most`. Two replace three for m of four groups and

@@ -5,11 +5,9 @@ use super::pack::Word;
 use super::panel::Flags;
 use super::side::{Panel, Side, rows_of};
 use super::steps::{Round, Steps};
+use crate::tuning::time::PACK_TASK_BYTES;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
-
-/// Fewest bytes of a packing task.
-const PACK_BYTES: usize = 64 << 10;
 
 /// Panels of a block of rows or columns, for a round of blocks of k.
 pub(crate) struct Panels<'a> {
@@ -99,7 +97,7 @@ impl Panels<'_> {
         let packs = self.round.packs();
         let longest = packs.iter().map(Steps::len).max().unwrap_or(0);
         let bytes = (longest * self.side.width * size_of::<W>()).max(1);
-        let each = PACK_BYTES.div_ceil(bytes);
+        let each = PACK_TASK_BYTES.div_ceil(bytes);
         context.parallel_for(self.flags.len().div_ceil(each), |task| {
             for at in task * each..((task + 1) * each).min(self.flags.len()) {
                 let (pack, panel) = (at % packs.len(), at / packs.len());

@@ -2,11 +2,12 @@
 
 use super::Context;
 use super::bundle::{Bundle, Operand};
-use super::pack::{SHORT_RUN, Source, Word};
+use super::pack::{Source, Word};
 use super::panel::{self, Flags, Prepare, Split};
 use super::problem::{Problem, Tensors};
 use super::steps::Steps;
 use crate::lines::LINE;
+use crate::tuning::order::SHORT_RUN;
 use std::ops::Range;
 
 /// Rows of the widest panel: 8 groups of 16, or 2 of 64.

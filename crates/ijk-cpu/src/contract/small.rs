@@ -9,11 +9,16 @@ use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
-use super::{Context, KC, dot};
+use super::{Context, dot};
 use crate::Level;
 use crate::copy::{Copier, Side};
 use crate::lines::{LINE, prefetch_far};
 use crate::simd::{Kernel, Simd};
+use crate::tuning::order::{
+    KC, SMALL_BYTES, SMALL_COPIED_RUN, SMALL_LHS_BYTES, SMALL_NARROW_LHS_BYTES, SMALL_PARTS,
+    SMALL_POINTS, SMALL_POINTS_OF_ONE_GROUP, SMALL_RHS_ONCE_BYTES,
+};
+use crate::tuning::time::{SMALL_PREFETCH_BYTES, SMALL_TASK_COLUMNS};
 use smallvec::SmallVec;
 use std::array;
 use std::mem::MaybeUninit;
@@ -124,32 +129,6 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
     }
 }
 
-/// Limit in bytes for a part of lhs, which stays in L1.
-const LEFT_BYTES: usize = 24 << 10;
-
-/// The same if rhs is streamed only once.
-const NARROW_BYTES: usize = 32 << 10;
-
-/// Limit in bytes for rhs and for the output, which are streamed.
-pub(crate) const MOST_BYTES: usize = 64 << 10;
-
-/// Limit in bytes for rhs if it is streamed only once.
-const MOST_ONCE: usize = 256 << 10;
-
-/// Most parts.
-const MOST_PARTS: usize = 16;
-
-/// Most multiply-adds, and most if parts have a single group of rows: beyond, packed panels are reused often enough to
-/// pay.
-const MOST_POINTS: f64 = (1 << 22) as f64;
-const MOST_POINTS_OF_ONE: f64 = (1 << 20) as f64;
-
-/// Smaller next batches are left to the hardware prefetcher.
-const LEAST_AHEAD: usize = 4096;
-
-/// Shortest contiguous runs of m for which lhs is copied run by run.
-const SHORT_RUN: usize = 4;
-
 impl Small {
     /// The prepared form of a problem of small matrices, if m is contiguous or can be made so by a copy.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
@@ -160,8 +139,8 @@ impl Small {
         let once = m.len() <= 2 * algebra.lanes;
         let narrow = is_narrow([m, n, k], Operand::Right, algebra);
         let sides = [m, n, k].iter().all(|b| b.len() >= 1);
-        let right = if once { MOST_ONCE } else { MOST_BYTES };
-        let near = narrow || k.len() <= KC && fits(k, n, right) && fits(m, n, MOST_BYTES);
+        let right = if once { SMALL_RHS_ONCE_BYTES } else { SMALL_BYTES };
+        let near = narrow || k.len() <= KC && fits(k, n, right) && fits(m, n, SMALL_BYTES);
         let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
         let dense = m.run(Operand::Out) == m.len();
         if !(sides && near && keeps && dense && algebra.small.is_some()) {
@@ -317,7 +296,7 @@ impl Small {
         let [(outer, ..), (inner, ..)] = self.columns;
         let axis = usize::from(outer == 1);
         let all = self.columns[axis].0;
-        let most = (outer * inner / FEWEST_COLUMNS).min(all);
+        let most = (outer * inner / SMALL_TASK_COLUMNS).min(all);
         match context.threads() {
             2.. if self.parts.each == self.parts.values && most >= 2 => {
                 let tasks = most.min(2 * context.threads());
@@ -341,9 +320,10 @@ impl Small {
         tensors: Tensors,
         ahead: Option<&Ahead>,
     ) {
-        let mut memory = MaybeUninit::<[Line; NARROW_BYTES / size_of::<Line>()]>::uninit();
+        let mut memory =
+            MaybeUninit::<[Line; SMALL_NARROW_LHS_BYTES / size_of::<Line>()]>::uninit();
         let left = memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: guaranteed by the caller; a part of lhs fits `LEFT_BYTES`.
+        // SAFETY: guaranteed by the caller; a part of lhs fits `SMALL_LHS_BYTES`.
         unsafe {
             moved.copy(sides.0, left, tensors.left);
             self.multiply::<W>(problem, sides, Tensors { left, ..tensors }, ahead);
@@ -405,7 +385,7 @@ fn ahead(problem: &Problem, parts: &Parts) -> ([usize; 2], usize) {
     let total: usize = bytes.iter().sum();
     let each = total.div_ceil(steps.max(1)).min(LINE);
     let parts = parts.values.div_ceil(parts.each.max(1));
-    (bytes.map(|bytes| bytes / parts), if total < LEAST_AHEAD { 0 } else { each })
+    (bytes.map(|bytes| bytes / parts), if total < SMALL_PREFETCH_BYTES { 0 } else { each })
 }
 
 /// Columns as in [`Small`]; `None` if n has more than two axes.
@@ -426,8 +406,8 @@ pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: Operand, algebra: &Algeb
     let bytes = |b: &Bundle| b.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     m.len() <= algebra.lanes
         && n.len() >= COLUMNS
-        && bytes(m) <= NARROW_BYTES
-        && bytes(n) > MOST_BYTES
+        && bytes(m) <= SMALL_NARROW_LHS_BYTES
+        && bytes(n) > SMALL_BYTES
         && k.step(right) == Some(1)
         && m.run(Operand::Out) == m.len()
         && algebra.small.is_some()
@@ -447,10 +427,10 @@ impl Parts {
         let whole = Self::whole(problem);
         let Self { values, rows, .. } = whole;
         let bytes = rows.saturating_mul(k.len()).saturating_mul(algebra.size);
-        let fit = LEFT_BYTES / bytes.max(1);
+        let fit = SMALL_LHS_BYTES / bytes.max(1);
         let points = problem.points() / batch.len().max(1) as f64;
         if fit >= values {
-            return (points <= MOST_POINTS).then_some(whole);
+            return (points <= SMALL_POINTS).then_some(whole);
         }
         // Parts are multiples of whole groups of rows, of nearly equal size.
         let lanes = algebra.lanes;
@@ -458,9 +438,9 @@ impl Parts {
         let most = if fit > unit { fit - fit % unit } else { fit };
         let parts = values.div_ceil(most.max(1));
         let each = values.div_ceil(parts).next_multiple_of(unit).min(most);
-        let few = each > 0 && parts <= MOST_PARTS;
+        let few = each > 0 && parts <= SMALL_PARTS;
         let several = each * rows >= 2 * lanes;
-        let most_points = if several { MOST_POINTS } else { MOST_POINTS_OF_ONE };
+        let most_points = if several { SMALL_POINTS } else { SMALL_POINTS_OF_ONE_GROUP };
         (few && points <= most_points).then_some(Self { each, ..whole })
     }
 }
@@ -471,7 +451,7 @@ impl Moved {
         let Problem { algebra, m, k, .. } = problem;
         let several = m.axes().len() > 1;
         let (inner, step) = m.inner(Operand::Left);
-        (!several || inner >= SHORT_RUN && step == 1).then_some(())?;
+        (!several || inner >= SMALL_COPIED_RUN && step == 1).then_some(())?;
         // Extent, stride in lhs and stride in the copy.
         let mut axes: SmallVec<[(usize, isize, usize); 4]> = SmallVec::new();
         let mut rows = 1;
@@ -572,9 +552,6 @@ const MOST_GROUPS: usize = 3;
 
 /// Columns at a time.
 const COLUMNS: usize = 8;
-
-/// Fewest columns of a task.
-const FEWEST_COLUMNS: usize = 32;
 
 impl<L: Lane> Product<'_, L> {
     /// Multiplies `G` groups of rows by all columns; the last group may be partial.

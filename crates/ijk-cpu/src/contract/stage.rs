@@ -14,25 +14,9 @@ use crate::Level;
 use crate::copy::{Copier, Places, Side};
 use crate::lines::LINE;
 use crate::scratch::Scratch;
+use crate::tuning::order::{LONG_RUN, STAGED_BYTES, STAGED_INNER};
+use crate::tuning::time::{STAGED_CHUNK, STAGED_LEAST_BYTES, STAGED_PARTS_PER_THREAD};
 use std::ops::Range;
-
-/// Limit in bytes for a part, which stays in L2 beside the panels that it is computed from.
-pub(super) const PART_BYTES: usize = 512 << 10;
-
-/// Smaller outputs stay in cache in any order of stores.
-const LEAST_BYTES: usize = 16 << 10;
-
-/// Length of contiguous runs in the output from which rows are written in place.
-pub(super) const LONG_RUN: usize = 8;
-
-/// Smallest length to which a contiguous axis is cut.
-pub(super) const LEAST_INNER: usize = 32;
-
-/// Rows that are moved at a time.
-const CHUNK: usize = 16;
-
-/// Parts for each thread.
-const SHARE: usize = 4;
 
 /// Rows in the order for a stage: the contiguous axis of lhs innermost, that of the output around it; `None` if they
 /// are the same axis, or no part is small enough.
@@ -44,9 +28,9 @@ pub(crate) fn order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
         return None;
     }
     let (lines, inner) = (m.axes()[out].extent, m.axes()[last].extent);
-    let most = PART_BYTES / (least_lines(lines, size) * columns * size).max(1);
+    let most = STAGED_BYTES / (least_lines(lines, size) * columns * size).max(1);
     let chunk = (1..=most.min(inner)).rev().find(|chunk| inner.is_multiple_of(*chunk))?;
-    if chunk < inner.min(LEAST_INNER) {
+    if chunk < inner.min(STAGED_INNER) {
         return None;
     }
     m.split_last(chunk);
@@ -81,7 +65,7 @@ impl Stage {
     ) -> Option<Self> {
         let (m, size) = (&problem.m, problem.algebra.size);
         let bytes = m.len().saturating_mul(columns.len()).saturating_mul(size);
-        if m.run(Operand::Out) >= LONG_RUN || bytes < LEAST_BYTES {
+        if m.run(Operand::Out) >= LONG_RUN || bytes < STAGED_LEAST_BYTES {
             return None;
         }
         let (period, unit) = match (problem.unit, m.axes()) {
@@ -90,11 +74,11 @@ impl Stage {
                 let unit = least_lines(lines.extent, size) * inner.extent;
                 (lines.extent * inner.extent, unit)
             }
-            _ if problem.n.unit(Operand::Out).is_some() => (m.len(), LEAST_INNER),
+            _ if problem.n.unit(Operand::Out).is_some() => (m.len(), STAGED_INNER),
             _ => return None,
         };
-        let room = PART_BYTES / (columns.len() * size);
-        let share = m.len() / (SHARE * threads);
+        let room = STAGED_BYTES / (columns.len() * size);
+        let share = m.len() / (STAGED_PARTS_PER_THREAD * threads);
         let most = even(period.min(m.len()), room.min(share).max(unit), unit);
         let whole = problem.unit.is_some() && columns.len() == problem.n.len();
         let places = if whole { units::places(problem, unit, most, level) } else { None };
@@ -220,7 +204,7 @@ impl<'a> Part<'a> {
                 let from = self.memory.as_ptr().wrapping_offset(from * size);
                 // A few rows at a time, so that cache lines are filled while they are in L1; a single plane fills each
                 // line at once.
-                let chunk = if extents[0] == 1 { extents[1].max(1) } else { CHUNK };
+                let chunk = if extents[0] == 1 { extents[1].max(1) } else { STAGED_CHUNK };
                 for at in (0..extents[1]).step_by(chunk) {
                     let [first, second, last] = extents;
                     let extents = [first, chunk.min(second - at), last];

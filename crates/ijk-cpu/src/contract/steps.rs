@@ -1,9 +1,9 @@
 //! Blocks of k, rounds of blocks, and k-tiles.
 
-use super::KC;
 use super::bundle::{Bundle, Operand};
 use super::problem::Problem;
 use super::shape::Shape;
+use crate::tuning::order::{K_TILE_LEAST_LINES, K_TILE_LINES, KC};
 use std::ops::Range;
 
 /// A block of k: for each step, its offset in both operands.
@@ -112,12 +112,6 @@ pub(crate) struct Tile {
     around: usize,
 }
 
-/// Fewest steps of the outer axis in a round.
-const LEAST_LINES: usize = 4;
-
-/// Steps of the outer axis come in multiples of this, to use whole cache lines.
-const LINES: usize = 16;
-
 impl Tile {
     /// The last two axes of `k`.
     pub(crate) fn of(k: &Bundle) -> Option<Self> {
@@ -127,7 +121,7 @@ impl Tile {
 
     /// Ranges of k begin at multiples of it to have whole lines.
     pub(crate) fn unit(&self) -> usize {
-        self.inner.saturating_mul(LINES)
+        self.inner.saturating_mul(K_TILE_LINES)
     }
 
     /// Ranges of at most `most` steps, as long as possible, with whole values of the outer axis; `None` if those are
@@ -141,9 +135,9 @@ impl Tile {
             return Some(pieces(ks.clone(), most / period * period).collect());
         }
         let lines = most / inner;
-        let lines = if lines >= LINES { lines - lines % LINES } else { lines };
+        let lines = if lines >= K_TILE_LINES { lines - lines % K_TILE_LINES } else { lines };
         let rounds = cut(ks, period).flat_map(|period| pieces(period, lines * inner));
-        (lines >= LEAST_LINES).then(|| rounds.collect())
+        (lines >= K_TILE_LEAST_LINES).then(|| rounds.collect())
     }
 }
 

@@ -2,20 +2,8 @@
 
 use super::Context;
 use crate::threads::cut;
+use crate::tuning::time::{LAST_SPLITS, LEAST_TASKS_PER_THREAD, TASK_SHARED_PANELS, TASK_SHARES};
 use std::ops::Range;
-
-/// Each new block takes at most one of this many shares, for each thread, of the remaining panels.
-const SHARES: usize = 2;
-
-/// Minimum number of tasks per thread, if there are that many panels.
-const TASKS: usize = 4;
-
-/// Fewest shared panels of a task: for each range of them, the other panels are packed again.
-const FEWEST_SHARED: usize = 16;
-
-/// Number of tasks into which the last panels, one for each thread, are cut, so that no thread computes a whole panel
-/// while the others are idle.
-const LAST_SPLITS: usize = 2;
 
 /// Tasks of a round: each multiplies a range of panels by a range of the shared ones.
 pub(crate) struct Cut {
@@ -34,10 +22,10 @@ pub(crate) fn ranges(shared: usize, fewest: usize, threads: usize) -> usize {
 impl Cut {
     /// Blocks of at most `most` panels, each by a range of the shared panels if blocks are few.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
-        let shares = if threads > 1 { SHARES * threads } else { 1 };
+        let shares = if threads > 1 { TASK_SHARES * threads } else { 1 };
         let blocks = blocks(panels, most.max(1), shares);
-        let wanted = (TASKS * threads).div_ceil(blocks.len().max(1));
-        let fewest = if blocks.len() < threads { 1 } else { FEWEST_SHARED };
+        let wanted = (LEAST_TASKS_PER_THREAD * threads).div_ceil(blocks.len().max(1));
+        let fewest = if blocks.len() < threads { 1 } else { TASK_SHARED_PANELS };
         let most_splits = if threads > 1 { (shared / fewest).max(1) } else { 1 };
         let mut tasks = Vec::new();
         for (n, block) in blocks.iter().enumerate() {
@@ -51,7 +39,7 @@ impl Cut {
 
     /// Blocks of at most `most` panels, for each range of the shared panels.
     pub(crate) fn by_ranges(panels: usize, most: usize, shared: usize, ranges: usize) -> Self {
-        let blocks = blocks(panels, most.max(1), SHARES);
+        let blocks = blocks(panels, most.max(1), TASK_SHARES);
         let tasks = (0..ranges).flat_map(|part| {
             let shared = range(shared, part, ranges);
             blocks.iter().map(move |block| (block.clone(), shared.clone()))

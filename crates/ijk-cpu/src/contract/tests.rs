@@ -4,6 +4,7 @@ use super::algebra::Algebra;
 use super::problem::{Problem, Tensors};
 use super::shape::Shape;
 use super::{Context, contract};
+use crate::tuning::order::{KC, SPLIT_K_STEPS};
 use crate::{Level, ScratchPool, Workers};
 use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role, Then};
 use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Scalar, UnaryOp, scalar};
@@ -607,7 +608,7 @@ fn windows_are_read_where_they_lie() {
 #[test]
 fn long_sums() {
     let (mut dice, workers) = (Dice(4), all_workers());
-    let k = 2 * super::PART + 1234;
+    let k = 2 * SPLIT_K_STEPS + 1234;
     for pair in SUM {
         for (m, n) in [(1, 1), (3, 2)] {
             let axes = vec![
@@ -736,7 +737,7 @@ fn sums_keep_their_error_bound() {
     let mut c = Data::new(DType::F32, &task.axes, |x| x.c, || Scalar::F32(0.0));
     for level in Level::available() {
         run(&task, &a, &b, &mut c, level, &Workers::new(1));
-        let steps = 2.0 * super::KC as f64 + 2.0 * k as f64 / super::KC as f64;
+        let steps = 2.0 * KC as f64 + 2.0 * k as f64 / KC as f64;
         for m in 0..20 {
             for n in 0..20 {
                 let term = |k: usize| {
@@ -756,7 +757,7 @@ fn sums_keep_their_error_bound() {
 #[test]
 fn thin_matrices() {
     let (mut dice, workers) = (Dice(11), all_workers());
-    for k in [64, 333, 2 * super::PART + 77] {
+    for k in [64, 333, 2 * SPLIT_K_STEPS + 77] {
         for (m, n, gap) in [(1, 5, 0), (3, 2, 0), (5, 7, 2), (8, 8, 0), (8, 1, 3), (7, 9, 0)] {
             let [a, b] = [m + gap, n].map(|x| x as isize);
             let axes = vec![

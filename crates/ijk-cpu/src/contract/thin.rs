@@ -1,22 +1,16 @@
 //! Few rows and few columns of a long k, with contiguous rows: each step multiplies its rows, in lanes, by its columns,
 //! one by one, in place; all sums stay in registers.
 
-use super::KC;
 use super::bundle::Operand;
 use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
 use crate::simd::{Kernel, Simd};
+use crate::tuning::order::{KC, THIN_EXTENT, THIN_STEPS};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-
-/// Largest m and n.
-const MOST: usize = 8;
-
-/// Smallest k.
-const LONG: usize = 64;
 
 /// Arguments of the microkernel: steps of two matrices whose sums all fit registers.
 pub(crate) struct Thin {
@@ -32,7 +26,7 @@ pub(crate) struct Thin {
     right: *const u8,
     right_step: isize,
     /// Offset of each column from `right`.
-    columns: [isize; MOST],
+    columns: [isize; THIN_EXTENT],
     /// Number of rows: at most the lanes of a group.
     m: usize,
     /// Number of columns.
@@ -63,9 +57,9 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<ThinFn> {
 pub(crate) fn suits(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-    let few = m.len() <= MOST && n.len() <= MOST && m.run(Operand::Left) == m.len();
+    let few = m.len() <= THIN_EXTENT && n.len() <= THIN_EXTENT && m.run(Operand::Left) == m.len();
     let even = k.step(Operand::Left).is_some() && k.step(Operand::Right).is_some();
-    keeps && few && even && k.len() >= LONG && algebra.rows.thin.is_some()
+    keeps && few && even && k.len() >= THIN_STEPS && algebra.rows.thin.is_some()
 }
 
 /// Computes one batch for the steps `ks` of k.
@@ -78,11 +72,11 @@ pub(crate) unsafe fn thin<W: Word>(problem: &Problem, tensors: Tensors, ks: Rang
     let (Some(kernel), [Some(left_step), Some(right_step)]) = (algebra.rows.thin, steps) else {
         return;
     };
-    let mut columns = [0; MOST];
+    let mut columns = [0; THIN_EXTENT];
     n.offsets(Operand::Right, 0, &mut columns[..n.len()]);
     let (height, end) = (m.len(), k.len());
     let dense = usize::try_from(left_step) == Ok(height);
-    let mut sums = [const { MaybeUninit::<W>::uninit() }; MOST * MOST];
+    let mut sums = [const { MaybeUninit::<W>::uninit() }; THIN_EXTENT * THIN_EXTENT];
     // SAFETY: an identity is an element.
     let identity = unsafe { algebra.identity.0.as_ptr().cast::<W>().read_unaligned() };
     sums.fill(MaybeUninit::new(identity));

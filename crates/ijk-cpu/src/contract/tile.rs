@@ -5,6 +5,7 @@
 use super::lane::{Class, Lane, Op, Pair};
 use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
 use crate::simd::{Kernel, Simd};
+use crate::tuning::time::{PANEL_PREFETCH_BYTES, UNROLLED_PRODUCTS, UNROLLED_STEPS};
 use std::ops::RangeBounds;
 
 /// Arguments of a microkernel, for elements of its type: a tile of `width` columns and `rows` rows.
@@ -226,20 +227,12 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
         }
         let whole = (M * L::LANES, N);
         let steps = (tile.left_step, tile.right_step);
-        match M * N >= MANY && steps == whole && FROM == PANELS {
+        match M * N >= UNROLLED_PRODUCTS && steps == whole && FROM == PANELS {
             true => packed::<L, P, M, N, FROM>(simd, tile, sums, whole),
             false => packed::<L, P, M, N, FROM>(simd, tile, sums, steps),
         }
     }
 }
-
-/// Prefetch distance in bytes of an rhs panel, which comes from L2.
-const AHEAD: usize = 2048;
-
-/// Unrolling of the loop over steps, and number of multiply-adds of a step from which it is unrolled: the loop counter
-/// competes with FMA for issue slots.
-const UNROLLED: usize = 4;
-const MANY: usize = 16;
 
 /// The sums of all steps for packed panels with the given strides, or for packed lhs panels and columns in place.
 ///
@@ -254,7 +247,7 @@ unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM
 ) -> [[L; M]; N] {
     let mut left = tile.left.cast::<L::Element>();
     let mut right = tile.right.cast::<L::Element>();
-    let unrolled = if M * N >= MANY { UNROLLED } else { 1 };
+    let unrolled = if M * N >= UNROLLED_PRODUCTS { UNROLLED_STEPS } else { 1 };
     let run = tile.k / (N * unrolled);
     let bytes = unrolled * right_step * size_of::<L::Element>();
     let apart = if FROM == ACROSS { tile.right_apart } else { 1 };
@@ -270,10 +263,10 @@ unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM
             }
             fetched += each;
             for n in 0..run {
-                if M * N >= MANY && FROM == ACROSS {
+                if M * N >= UNROLLED_PRODUCTS && FROM == ACROSS {
                     fetch_next::<L, N>(tile, column * run + n);
-                } else if M * N >= MANY {
-                    prefetch_all(right.cast::<u8>().wrapping_add(AHEAD), bytes);
+                } else if M * N >= UNROLLED_PRODUCTS {
+                    prefetch_all(right.cast::<u8>().wrapping_add(PANEL_PREFETCH_BYTES), bytes);
                 }
                 for n in 0..unrolled {
                     let (left, right) = (left.add(n * left_step), right.add(n * right_step));
@@ -409,7 +402,7 @@ unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
 #[inline(always)]
 fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
     let size = size_of::<L::Element>();
-    let lines = N * UNROLLED * size / LINE;
+    let lines = N * UNROLLED_STEPS * size / LINE;
     for n in 0..lines {
         let line = run * lines + n;
         let column = ((N + line % N) as isize).wrapping_mul(tile.right_apart);

@@ -3,13 +3,10 @@
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
-use super::stage::{LEAST_INNER, LONG_RUN, PART_BYTES};
 use crate::Level;
 use crate::copy::{Places, ShortAxis, part};
 use crate::lines::LINE;
-
-/// Most rows of a unit.
-const MOST_UNIT: usize = 2048;
+use crate::tuning::order::{LONG_RUN, STAGED_BYTES, STAGED_INNER, UNIT_ROWS};
 
 /// Rows of short axes in the order for a stage, and the number of rows of a unit. The innermost axes of lhs are
 /// innermost, those of the output around them, as many of each as fill cache lines; longer axes are split. `None` if
@@ -25,8 +22,8 @@ pub(crate) fn order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usiz
     let unit = inner.saturating_mul(lines_of_output(&mut rows, (&m, n), LINE / size)?);
     rows.sort_by_key(|&(place, _)| place);
     let m = Bundle::apart(rows.into_iter().map(|(_, axis)| axis));
-    let room = PART_BYTES / n.len().saturating_mul(size).max(1);
-    (unit <= MOST_UNIT.min(room) && unit < m.len()).then_some((m, unit))
+    let room = STAGED_BYTES / n.len().saturating_mul(size).max(1);
+    (unit <= UNIT_ROWS.min(room) && unit < m.len()).then_some((m, unit))
 }
 
 /// Axes of rows, outermost first, with their new positions.
@@ -35,9 +32,9 @@ type Rows = Vec<(Place, Axis)>;
 /// Selects the innermost axes of lhs, whose order `rows` has; returns the number of their values.
 fn lines_of_left(rows: &mut Rows) -> Option<usize> {
     let (mut at, mut values) = (rows.len(), 1);
-    while values < LEAST_INNER {
+    while values < STAGED_INNER {
         at = at.checked_sub(1)?;
-        values *= take(rows, at, Place::Inner, LEAST_INNER.div_ceil(values));
+        values *= take(rows, at, Place::Inner, STAGED_INNER.div_ceil(values));
     }
     Some(values)
 }

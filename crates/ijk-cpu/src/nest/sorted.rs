@@ -12,7 +12,8 @@ use super::rows::{List, RowSpec, Table};
 use super::run::Worker;
 use crate::error::RunError;
 use crate::scratch::Scratch;
-use crate::threads::{TASKS_PER_THREAD, cut};
+use crate::threads::cut;
+use crate::tuning::time::TASKS_PER_THREAD;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 

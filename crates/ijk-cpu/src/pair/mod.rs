@@ -18,6 +18,7 @@ mod shape;
 mod tables;
 mod worth;
 
+use crate::tuning::order::SHORT_AXES_STEPS;
 pub(crate) use worth::{is_brief, is_crossed_dot, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
@@ -30,9 +31,6 @@ use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use kernel::{Kernels, RowsFn};
 use shape::{Axis, Shape};
 use tables::Pack;
-
-/// Most steps of a sum: sequential additions are then within the error bound of reductions.
-const MOST_STEPS: usize = 512;
 
 /// A prepared sum of products of two operands.
 #[derive(Clone, Debug)]
@@ -67,9 +65,6 @@ struct Tables {
     piece: usize,
 }
 
-/// Most elements of a run that are computed at a time.
-const PIECE: usize = 1024;
-
 impl PairProgram {
     /// The program of a checked nest, if it is such a sum.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
@@ -94,7 +89,7 @@ impl PairProgram {
         let kernels = Kernels::find(t, level)?;
         let (outer, summed): (Vec<usize>, Vec<usize>) = all().partition(kept);
         let points = |axes: &[usize]| axes.iter().map(|&a| checked.extents[a]).product::<usize>();
-        if points(&summed) > MOST_STEPS || (nest.reduce.is_none() && !summed.is_empty()) {
+        if points(&summed) > SHORT_AXES_STEPS || (nest.reduce.is_none() && !summed.is_empty()) {
             return None;
         }
         let shape = Shape::new(

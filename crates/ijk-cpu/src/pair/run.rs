@@ -2,21 +2,18 @@
 
 use super::PairProgram;
 use super::kernel::Job;
-use super::shape::COPIED;
 use super::tables::{Pack, Way};
 use crate::copy::Side;
 use crate::error::RunError;
 use crate::scratch::{Need, Scratch, ScratchPool};
 use crate::threads::Workers;
+use crate::tuning::time::{SHORT_AXES_COPY, STACK_BYTES};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Bytes of copies that fit the stack.
-const NEAR: usize = 8 << 10;
-
 /// Memory on the stack for copies.
 #[repr(align(64))]
-struct Near(MaybeUninit<[u8; NEAR]>);
+struct Near(MaybeUninit<[u8; STACK_BYTES]>);
 
 // SAFETY: the kernel writes only rows that its caller owns, and otherwise reads.
 unsafe impl Sync for Job<'_> {}
@@ -48,7 +45,7 @@ impl PairProgram {
         let mut far: Option<Scratch<'_>> = None;
         let copies = match bytes[0] + bytes[1] {
             0 => std::ptr::null_mut(),
-            bytes if bytes <= NEAR => near.0.as_mut_ptr().cast::<u8>(),
+            bytes if bytes <= STACK_BYTES => near.0.as_mut_ptr().cast::<u8>(),
             bytes => {
                 let memory = scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
                 far.insert(memory).as_ptr()
@@ -94,7 +91,7 @@ impl PairProgram {
     /// # Safety
     /// It is readable at all points of the nest, and `to` has room for the copy.
     unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
-        let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * COPIED);
+        let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * SHORT_AXES_COPY);
         match &pack.way {
             Way::Places(places) => {
                 // SAFETY: guaranteed by the caller; blocks are disjoint.

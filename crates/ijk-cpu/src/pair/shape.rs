@@ -1,5 +1,8 @@
 //! Selection of the axes of the run, and of the operands that are copied for it.
 
+use crate::tuning::order::{SHORT_AXES_COLUMNS, SHORT_AXES_COPIED};
+use crate::tuning::time::SHORT_AXES_COPY;
+
 /// An axis with its strides in left, right and out, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
@@ -29,15 +32,6 @@ pub(super) struct Shape {
     pub(super) copied: [Option<Copied>; 2],
     lanes: usize,
 }
-
-/// Most columns.
-const MOST_COLUMNS: usize = 256;
-
-/// Most elements of a copy.
-const MOST_COPIED: usize = 1 << 22;
-
-/// Nanoseconds to copy an element.
-pub(super) const COPIED: f64 = 0.6;
 
 /// Layout of an operand along the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,7 +119,7 @@ impl Shape {
             }
         }
         self.copied[operand] = Some(axes);
-        (step as usize <= MOST_COPIED).then_some(())
+        (step as usize <= SHORT_AXES_COPIED).then_some(())
     }
 
     /// Converts rows that share left to columns.
@@ -133,7 +127,7 @@ impl Shape {
         let mut columns = 1;
         let mut rows = Vec::with_capacity(self.rows.len());
         for axis in std::mem::take(&mut self.rows).into_iter().rev() {
-            let fits = axis.steps[0] == 0 && columns * axis.extent <= MOST_COLUMNS;
+            let fits = axis.steps[0] == 0 && columns * axis.extent <= SHORT_AXES_COLUMNS;
             if fits {
                 columns *= axis.extent;
                 self.columns.insert(0, axis);
@@ -165,7 +159,7 @@ impl Shape {
 
 /// Estimated time of a copy.
 fn copying(axes: &Copied) -> f64 {
-    10.0 + COPIED * axes.iter().map(|&(extent, _)| extent as f64).product::<f64>()
+    10.0 + SHORT_AXES_COPY * axes.iter().map(|&(extent, _)| extent as f64).product::<f64>()
 }
 
 /// Layout of an operand along axes, innermost first.

@@ -1,22 +1,12 @@
 //! Offsets of all rows, columns and steps, and copies of operands.
 
+use super::Tables;
 use super::shape::{Axis, Copied, Shape};
-use super::{PIECE, Tables};
 use crate::Level;
 use crate::copy::{Places, ShortAxis, dense_strides};
 use crate::table;
-
-/// Most rows of the inner table.
-const INNER: usize = 512;
-
-/// Most rows of the outer table.
-const OUTER: usize = 1 << 20;
-
-/// Number of elements up to which copies always use tables.
-const FEW: usize = 2048;
-
-/// Fewest elements of a plane of two axes that are copied by loops.
-const PLANE: usize = 64;
+use crate::tuning::order::{SHORT_AXES_INNER_ROWS, SHORT_AXES_OUTER_ROWS};
+use crate::tuning::time::{SHORT_AXES_PIECE, SHORT_AXES_PLANE, SHORT_AXES_TABLED};
 
 /// Copy of an operand before the sum.
 #[derive(Clone, Debug)]
@@ -42,19 +32,19 @@ pub(super) fn tables(
 ) -> Option<(Tables, [Option<Pack>; 2])> {
     let mut split = shape.rows.len();
     let mut inner = 1;
-    while split > 0 && inner * shape.rows[split - 1].extent <= INNER {
+    while split > 0 && inner * shape.rows[split - 1].extent <= SHORT_AXES_INNER_ROWS {
         split -= 1;
         inner *= shape.rows[split].extent;
     }
     let outer = shape.rows[..split].iter().try_fold(1usize, |n, axis| n.checked_mul(axis.extent));
-    outer.filter(|&rows| rows <= OUTER)?;
+    outer.filter(|&rows| rows <= SHORT_AXES_OUTER_ROWS)?;
     let tables = Tables {
         outer: offsets(&shape.rows[..split], |axis| axis.steps),
         inner: offsets(&shape.rows[split..], |axis| axis.steps),
         columns: offsets(&shape.columns, |axis| [axis.steps[1], axis.steps[2]]),
         steps: offsets(&shape.steps, |axis| [axis.steps[0], axis.steps[1]]),
         run: shape.run,
-        piece: shape.run.min(PIECE),
+        piece: shape.run.min(SHORT_AXES_PIECE),
     };
     let packs = [0, 1].map(|n| shape.copied[n].as_ref().map(|axes| pack(axes, size, level)));
     Some((tables, packs))
@@ -74,7 +64,7 @@ fn pack(axes: &Copied, size: usize, level: Level) -> Pack {
     let mut to = vec![0; extents.len()];
     dense_strides(&extents, size, &mut to);
     let from: Vec<isize> = axes.iter().map(|&(_, from)| from.wrapping_mul(size as isize)).collect();
-    if elements <= FEW || plane < PLANE {
+    if elements <= SHORT_AXES_TABLED || plane < SHORT_AXES_PLANE {
         let axis = |n: usize| ShortAxis { extent: extents[n], to: to[n], from: from[n] };
         let short: Vec<ShortAxis> = (0..extents.len()).map(axis).collect();
         if let Some(places) = Places::new(&short, size, level) {

@@ -1,20 +1,26 @@
 //! Selection of nests and contractions for the kernel of short axes.
 
 use crate::check::CheckedNest;
+use crate::tuning::order::{
+    BRIEF_POINTS, BRIEF_PRODUCT_POINTS, OUTER_PRODUCT_POINTS, OUTER_PRODUCT_RATIO,
+    OUTER_PRODUCT_RUN, SHORT_AXES_BATCHED, SHORT_AXES_FEW, SHORT_AXES_FEW_STEPS,
+};
 use ijk_plan::plan::{Contraction, ContractionAxis, Load, Nest, Role};
 
 /// Returns true if a nest is not empty, and too small to amortise the setup of tiles; larger nests have other kernels.
 pub(crate) fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
     let points = checked.extents.iter().product::<usize>();
-    let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
+    let most = if nest.reduce.is_some() && nest.loads.len() > 1 {
+        BRIEF_PRODUCT_POINTS
+    } else {
+        BRIEF_POINTS
+    };
     (1..=most).contains(&points)
 }
 
 /// Returns true if a nest combines all pairs of elements of two arrays that are each much smaller than the result,
 /// along runs too short for tiles (a Kronecker product).
 pub(crate) fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
-    const RUN: usize = 128;
-    const MOST: usize = 1 << 22;
     let points = checked.extents.iter().product::<usize>();
     let elements = |load: &Load| {
         let own = checked.extents.iter().zip(&load.strides).filter(|(_, step)| **step != 0);
@@ -22,19 +28,19 @@ pub(crate) fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
     };
     let steps = checked.extents.iter().zip(&nest.store.strides);
     let run = steps.filter(|(extent, step)| **extent > 1 && **step == 1).map(|(&n, _)| n).min();
-    let small = |load: &Load| elements(load) <= points / 16;
+    let small = |load: &Load| elements(load) <= points / OUTER_PRODUCT_RATIO;
     nest.reduce.is_none()
-        && (1..=MOST).contains(&points)
+        && (1..=OUTER_PRODUCT_POINTS).contains(&points)
         && nest.loads.len() == 2
         && nest.loads.iter().all(small)
-        && run.is_some_and(|run| run < RUN)
+        && run.is_some_and(|run| run < OUTER_PRODUCT_RUN)
 }
 
 /// Returns true if packing does not pay for a contraction: small m or n and short k, or batches of small matrices.
 pub(crate) fn is_thin(task: &Contraction) -> bool {
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.extent(role));
-    let few = m.min(n) <= 16 && k <= 64;
-    task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= 16))
+    let few = m.min(n) <= SHORT_AXES_FEW && k <= SHORT_AXES_FEW_STEPS;
+    task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= SHORT_AXES_BATCHED))
 }
 
 /// Returns true if a contraction sums products along an axis that is contiguous in only one operand, without an m or n

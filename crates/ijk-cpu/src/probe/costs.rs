@@ -1,17 +1,7 @@
 //! Estimated times of work: they determine the division among threads, never the order of summation.
 
 use super::{Probe, Rates, Work};
-
-/// Ratio of the time of kernels to the [bound](Rates::bound) of their work.
-const ABOVE_BOUND: f64 = 1.5;
-
-/// Smallest ratio of the time of work to the time of a hand-off to another thread: estimates are uncertain, and caches
-/// have to be filled.
-const HAND_OFFS: f64 = 4.0;
-
-/// Range in seconds to which the time of a hand-off is clamped: longer ones were measured on a busy machine, and a
-/// stored probe would leave threads idle permanently.
-const HAND_OFF: [f64; 2] = [2e-6, 10e-6];
+use crate::tuning::time::{ABOVE_BOUND, HAND_OFF, HAND_OFFS};
 
 /// Estimated times on one thread.
 #[derive(Clone, Debug)]

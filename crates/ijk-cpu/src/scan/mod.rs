@@ -9,6 +9,8 @@ mod relative;
 mod run;
 mod strand;
 
+use crate::tuning::order::{SCAN_CUT_POINTS, SCAN_STRANDS};
+use crate::tuning::time::SCAN_VALUE;
 pub(crate) use relative::RelativeProgram;
 
 use crate::copy::Copier;
@@ -61,14 +63,6 @@ struct Row {
     to: isize,
 }
 
-/// Number of strands from which none is cut,
-const MANY_STRANDS: usize = 16;
-/// and smallest scan in points that is cut.
-const LARGE: usize = 1 << 17;
-
-/// Approximate nanoseconds for a value.
-const VALUE: f64 = 0.5;
-
 impl ScanProgram {
     /// A checked scan, whose domain is not empty.
     pub fn new(task: &Scan, level: Level) -> Result<Self, Fault> {
@@ -84,7 +78,7 @@ impl ScanProgram {
         let length = task.along.extent;
         let strand = Strand::choose(&mut rows, (from.step, to.step), size);
         let count: usize = rows.iter().map(|row| row.extent).product::<usize>() * strand.pieces();
-        let cut = count < MANY_STRANDS && length.saturating_mul(strand.width) >= LARGE;
+        let cut = count < SCAN_STRANDS && length.saturating_mul(strand.width) >= SCAN_CUT_POINTS;
         Ok(Self {
             size,
             length,
@@ -103,7 +97,7 @@ impl ScanProgram {
 
     /// Estimated work, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
-        let points = self.points() as f64 * VALUE;
+        let points = self.points() as f64 * SCAN_VALUE;
         if matches!(self.strand.way, Way::Packed) { 3.0 * points } else { points }
     }
 

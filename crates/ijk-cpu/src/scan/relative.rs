@@ -5,6 +5,7 @@ use crate::nest::{RelativeScan, relative};
 use crate::origin::Origin;
 use crate::simd::Level;
 use crate::threads::Workers;
+use crate::tuning::time::RELATIVE_SCAN_VALUE;
 use ijk_plan::plan::{Levels, Scan};
 use smallvec::SmallVec;
 
@@ -21,9 +22,6 @@ pub(crate) struct RelativeProgram {
     rows: SmallVec<[(usize, [isize; 3]); 4]>,
     kernel: RelativeScan,
 }
-
-/// Approximate nanoseconds for a value.
-const VALUE: f64 = 1.5;
 
 /// Base addresses, from which a task accesses rows of its own.
 struct Bases([*mut u8; 3]);
@@ -54,7 +52,7 @@ impl RelativeProgram {
 
     /// Estimated work, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
-        self.count() as f64 * self.length as f64 * VALUE
+        self.count() as f64 * self.length as f64 * RELATIVE_SCAN_VALUE
     }
 
     /// Number of rows.

@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::nest::BLOCK;
+use crate::tuning::order::{SCAN_CHUNK_BYTES, STRAND_BYTES, STRAND_LEAST_BYTES};
 use smallvec::SmallVec;
 
 /// Layout of the values of a strand.
@@ -27,15 +28,8 @@ pub(super) struct Strand {
     pub width: usize,
 }
 
-/// Smallest size in bytes of adjacent values for [`Way::Across`], and their size in a strand.
-const NARROW: usize = 64;
-const WIDE: usize = 2048;
-
 /// Values that are packed at a time.
 pub(super) const PACKED: usize = 8 * BLOCK;
-
-/// Bytes of values in a chunk of a row.
-const CHUNK: usize = 1 << 16;
 
 impl Strand {
     /// The strand for rows whose values have the strides `steps` in bytes; removes the axis of adjacent rows from
@@ -47,12 +41,14 @@ impl Strand {
             _ if steps == (-unit, -unit) => Way::Down,
             _ => Way::Packed,
         };
-        let wide = |row: &Row| row.from == unit && row.to == unit && row.extent * size >= NARROW;
+        let wide = |row: &Row| {
+            row.from == unit && row.to == unit && row.extent * size >= STRAND_LEAST_BYTES
+        };
         if way == Way::Packed
             && let Some(at) = rows.iter().position(wide)
         {
             let extent = rows.remove(at).extent;
-            return Self { way: Way::Across, extent, width: extent.min(WIDE / size) };
+            return Self { way: Way::Across, extent, width: extent.min(STRAND_BYTES / size) };
         }
         Self { way, extent: 1, width: 1 }
     }
@@ -64,6 +60,6 @@ impl Strand {
 
     /// Values of a row in a chunk: whole blocks, as many as may be added sequentially.
     pub fn chunk(&self, size: usize) -> usize {
-        if self.way == Way::Across { BLOCK } else { CHUNK / size / BLOCK * BLOCK }
+        if self.way == Way::Across { BLOCK } else { SCAN_CHUNK_BYTES / size / BLOCK * BLOCK }
     }
 }

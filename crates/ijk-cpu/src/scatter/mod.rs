@@ -10,6 +10,8 @@ use crate::check::CheckedNest;
 use crate::nest::{IntoPlane, into_plane};
 use crate::origin::Origin;
 use crate::simd::Level;
+use crate::tuning::order::{SCATTER_BYTES, SCATTER_LONG_ROW, SCATTER_SHORT_ROW};
+use crate::tuning::time::{SCATTER_ELEMENT, SCATTER_PIECE};
 use ijk_plan::plan::{Nest, Node, Start};
 use ijk_types::Reducer;
 use smallvec::SmallVec;
@@ -39,19 +41,6 @@ struct Axis {
     to: isize,
 }
 
-/// Elements of a row that are combined at a time.
-const PIECE: usize = 4096;
-
-/// Shorter rows are left to tiles; from `LONG` on, contiguity counts more than length.
-const SHORT: usize = 4;
-const LONG: usize = 8;
-
-/// Limit in bytes for the range of the output that rows cover to be combined one after another.
-const NEAR: usize = 1 << 14;
-
-/// Approximate nanoseconds for an element.
-const ELEMENT: f64 = 0.5;
-
 impl ScatterProgram {
     /// The program of a checked nest, if it is such a scatter.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
@@ -79,7 +68,7 @@ impl ScatterProgram {
         };
         let neighbours = |a: &usize| {
             let extent = checked.extents[*a];
-            (load.strides[*a].unsigned_abs() == 1 && extent >= LONG, extent)
+            (load.strides[*a].unsigned_abs() == 1 && extent >= SCATTER_LONG_ROW, extent)
         };
         let row = several.iter().copied().max_by_key(neighbours)?;
         let mut outer: Vec<usize> = several.into_iter().filter(|&a| a != row).collect();
@@ -94,19 +83,19 @@ impl ScatterProgram {
             from: origin(load.base),
             to: origin(nest.store.base),
             row,
-            piece: row.extent.min(PIECE),
+            piece: row.extent.min(SCATTER_PIECE),
             apart: apart.into_iter().map(axis).collect(),
             rows,
             others,
             kernel: into_plane(monoid, t, level)?,
         })
-        .filter(|program| program.row.extent >= SHORT)
+        .filter(|program| program.row.extent >= SCATTER_SHORT_ROW)
     }
 
     /// Estimated work, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
         let axes = self.apart.iter().chain(&self.others).chain([&self.row, &self.rows]);
-        axes.map(|axis| axis.extent as f64).product::<f64>() * ELEMENT
+        axes.map(|axis| axis.extent as f64).product::<f64>() * SCATTER_ELEMENT
     }
 }
 
@@ -114,7 +103,7 @@ impl ScatterProgram {
 /// later rows, or else the innermost.
 fn take_rows(others: &mut SmallVec<[Axis; 6]>, row: &Axis) -> Axis {
     let reach = |axis: &Axis| axis.extent.saturating_mul(axis.to.unsigned_abs());
-    let near = |axis: &Axis| reach(axis).saturating_add(reach(row)) <= NEAR;
+    let near = |axis: &Axis| reach(axis).saturating_add(reach(row)) <= SCATTER_BYTES;
     let longest = (0..others.len()).max_by_key(|&n| others[n].extent);
     match longest.filter(|&n| near(&others[n])) {
         Some(at) => others.remove(at),

@@ -12,6 +12,7 @@ use crate::check::CheckedNest;
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
+use crate::tuning::time::{WINDOW_OUTPUT, WINDOW_PIECE, WINDOW_TAP};
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::scalar;
 use kernel::RowsFn;
@@ -49,10 +50,6 @@ struct Axis {
     extent: usize,
     steps: [isize; 3],
 }
-
-/// Most outputs of a row, and most rows, that are computed at a time.
-const PIECE: usize = 4096;
-const ROWS: usize = 16;
 
 impl WindowProgram {
     /// The program of a checked nest, if it is over windows.
@@ -93,7 +90,7 @@ impl WindowProgram {
             outer,
             across,
             row: extents[pattern.row],
-            piece: extents[pattern.row].min(PIECE),
+            piece: extents[pattern.row].min(WINDOW_PIECE),
             steps,
             taps,
             kernel,
@@ -106,7 +103,7 @@ impl WindowProgram {
     /// Estimated work, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
         let outputs = self.rows() as f64 * self.row as f64;
-        outputs * self.size as f64 * (OUTPUT + TAP * self.taps.len() as f64)
+        outputs * self.size as f64 * (WINDOW_OUTPUT + WINDOW_TAP * self.taps.len() as f64)
     }
 
     /// Number of rows.
@@ -114,10 +111,6 @@ impl WindowProgram {
         self.outer.iter().map(|axis| axis.extent).product::<usize>() * self.across.extent
     }
 }
-
-/// Nanoseconds for a byte of output, and for each tap of it.
-const OUTPUT: f64 = 0.05;
-const TAP: f64 = 0.01;
 
 /// Merges axes that are nested contiguously in all arrays.
 fn merged(axes: SmallVec<[Axis; 6]>) -> SmallVec<[Axis; 6]> {

@@ -1,6 +1,7 @@
 //! Pattern of nests that reduce over windows.
 
 use crate::check::CheckedNest;
+use crate::tuning::order::{DISJOINT_WINDOW_TAPS, WINDOW_TAPS};
 use ijk_plan::plan::{Nest, Node, NodeId};
 use ijk_types::{BinaryOp, Monoid, Reducer};
 
@@ -18,10 +19,6 @@ pub(super) struct Pattern {
     /// Reduced axes, in the order of the domain.
     pub taps: Vec<usize>,
 }
-
-/// Most taps of a window; most taps of windows that do not overlap. Others are left to tiles.
-const MOST_TAPS: usize = 256;
-const MOST_APART: usize = 16;
 
 impl Pattern {
     pub fn of(nest: &Nest, checked: &CheckedNest) -> Option<Self> {
@@ -59,7 +56,7 @@ impl Pattern {
             };
             outer.iter().any(|&p| taps.iter().any(|&k| overlaps(p, k)))
         });
-        let most = if overlap { MOST_TAPS } else { MOST_APART };
+        let most = if overlap { WINDOW_TAPS } else { DISJOINT_WINDOW_TAPS };
         if !distinct || count < 2 || count > most {
             return None;
         }

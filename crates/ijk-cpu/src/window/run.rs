@@ -1,8 +1,9 @@
 //! Execution of nests over windows.
 
+use super::WindowProgram;
 use super::kernel::Rows;
-use super::{ROWS, WindowProgram};
 use crate::threads::Workers;
+use crate::tuning::time::WINDOW_ROWS;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -40,7 +41,7 @@ impl WindowProgram {
 
     /// Number of blocks of rows.
     fn blocks(&self) -> usize {
-        self.rows() / self.across.extent * self.across.extent.div_ceil(ROWS)
+        self.rows() / self.across.extent * self.across.extent.div_ceil(WINDOW_ROWS)
     }
 }
 
@@ -51,12 +52,12 @@ impl Job<'_> {
     /// As for [`WindowProgram::run`]; no other task has these pieces.
     unsafe fn pieces(&self, pieces: Range<usize>) {
         let program = self.program;
-        let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(ROWS));
+        let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(WINDOW_ROWS));
         let (mut piece, block) = (pieces.start % each, pieces.start / each);
         let mut at = Place::new(program, block / blocks);
         let mut block = block % blocks;
         for _ in pieces {
-            let (first, output) = (block * ROWS, piece * program.piece);
+            let (first, output) = (block * WINDOW_ROWS, piece * program.piece);
             let [a, b, out] = [0, 1, 2].map(|n| {
                 let row = first as isize * program.across.steps[n];
                 let offset = at.offset[n] + row + output as isize * program.steps[n];
@@ -64,7 +65,7 @@ impl Job<'_> {
             });
             let rows = Rows {
                 n: program.piece.min(program.row - output),
-                count: ROWS.min(program.across.extent - first),
+                count: WINDOW_ROWS.min(program.across.extent - first),
                 steps: program.across.steps,
                 a: a.cast_const(),
                 b: b.cast_const(),
