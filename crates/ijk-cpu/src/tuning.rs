@@ -2,7 +2,8 @@
 //! Those of `nest`, `copy` and `folds` are still beside their code.
 //!
 //! Sizes of memory are fractions of the nominal cache sizes of [`cache`]. Whoever changes a constant of [`order`]
-//! changes bits of results, and raises `ORDER` in `ijk-blocks/src/store/zarr/manifest.rs`; constants of [`time`] are free.
+//! changes bits of results, and raises `ORDER` in `ijk-blocks/src/store/zarr/manifest.rs`; constants of [`time`] are
+//! free.
 
 /// Nominal cache sizes of a core, in bytes. They are those that the thresholds were measured with, and never those of
 /// the machine, since [`order`] depends on them.

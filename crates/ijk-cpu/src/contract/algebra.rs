@@ -1,10 +1,10 @@
 //! Microkernels for a pair of map and reduction on an element type.
 
-use super::lane::{self, Complex, Join, Lane, MulAdd, Pair, Real, Seldom, SumThen};
 use super::panel::{Flags, Prepare, Split};
 use super::rows::RowSet;
 use super::small::{self, SmallFn};
 use super::tile::TileSet;
+use crate::simd::lane::{self, Complex, Join, Lane, MulAdd, Pair, Real, Seldom, SumThen};
 use crate::simd::{Bits, Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::{Contraction, Then};
 use ijk_types::{BinaryOp, DType, Monoid};

@@ -29,7 +29,7 @@ mod bundle;
 mod dot;
 mod gemm;
 mod join;
-pub(crate) mod lane;
+
 mod need;
 mod output;
 mod pack;

@@ -2,9 +2,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::lane::{Class, Lane, Op, Pair};
 use super::thin::{self, ThinFn};
 use crate::lines::{AHEAD, prefetch};
+use crate::simd::lane::{Class, Lane, Op, Pair};
 use crate::simd::{Kernel, Simd};
 
 /// Arguments of a kernel of dot products: contiguous rows of lhs by one contiguous column of rhs.

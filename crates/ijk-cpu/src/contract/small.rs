@@ -5,7 +5,6 @@
 
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
-use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
@@ -13,6 +12,7 @@ use super::{Context, dot};
 use crate::Level;
 use crate::copy::{Copier, Side};
 use crate::lines::{LINE, prefetch_far};
+use crate::simd::lane::{Class, Lane, Op, Pair};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::order::{
     KC, SMALL_BYTES, SMALL_COPIED_RUN, SMALL_LHS_BYTES, SMALL_NARROW_LHS_BYTES, SMALL_PARTS,

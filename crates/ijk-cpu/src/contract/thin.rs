@@ -2,10 +2,10 @@
 //! one by one, in place; all sums stay in registers.
 
 use super::bundle::Operand;
-use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
+use crate::simd::lane::{Class, Lane, Op, Pair};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::order::{KC, THIN_EXTENT, THIN_STEPS};
 use std::marker::PhantomData;

@@ -2,8 +2,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::lane::{Class, Lane, Op, Pair};
 use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
+use crate::simd::lane::{Class, Lane, Op, Pair};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::time::{PANEL_PREFETCH_BYTES, UNROLLED_PRODUCTS, UNROLLED_STEPS};
 use std::ops::RangeBounds;

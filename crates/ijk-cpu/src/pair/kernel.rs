@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::Tables;
-use crate::contract::lane::{Add, Complex, Join, Lane, Mul, MulAdd, Op, Pair, Real};
+use crate::simd::lane::{Add, Complex, Join, Lane, Mul, MulAdd, Op, Pair, Real};
 use crate::simd::{Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::Nest;
 use ijk_types::DType;
@@ -111,7 +111,7 @@ where
     Add: Op<L>,
 {
     type Combine = Add;
-    const CLASS: crate::contract::lane::Class = crate::contract::lane::Class::Rare;
+    const CLASS: crate::simd::lane::Class = crate::simd::lane::Class::Rare;
 
     #[inline(always)]
     fn step(_: L, left: L, right: L) -> L {

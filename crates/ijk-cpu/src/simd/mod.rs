@@ -10,6 +10,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod choice;
+pub(crate) mod lane;
 mod leveled;
 #[cfg(target_arch = "aarch64")]
 mod neon;

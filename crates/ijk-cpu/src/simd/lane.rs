@@ -1,6 +1,6 @@
 //! Contents of one accumulator of a microkernel: a vector of reals, or two vectors of complex parts.
 
-use crate::simd::{Bits, Float, Number, Simd, Vector};
+use super::{Bits, Float, Number, Simd, Vector};
 
 /// A group of elements that a microkernel treats as one value.
 pub(crate) trait Lane: Copy {
