@@ -4,7 +4,9 @@ use super::panel::{Flags, Prepare, Split};
 use super::rows::RowSet;
 use super::small::{self, SmallFn};
 use super::tile::TileSet;
-use crate::simd::lane::{self, Complex, Join, Lane, MulAdd, Pair, Real, Seldom, SumThen};
+use crate::simd::lane::{
+    self, Complex, ComposedSemiring, Lane, MulAdd, RareSemiring, Real, Semiring, SumSemiring,
+};
 use crate::simd::{Bits, Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::{Contraction, Then};
 use ijk_types::{BinaryOp, DType, Monoid};
@@ -95,7 +97,7 @@ impl Kernel for Find {
 }
 
 /// An algebra whose one set of microkernels is correct for every value.
-fn plain<L: Lane, P: Pair<L>>(identity: L::Element) -> Algebra {
+fn plain<L: Lane, P: Semiring<L>>(identity: L::Element) -> Algebra {
     let tiles = TileSet::of::<L, P>();
     Algebra {
         size: size_of::<L::Element>(),
@@ -134,8 +136,8 @@ fn bits<V: Bits<Element = u8>>(map: BinaryOp, reduce: Monoid) -> Option<Algebra>
     macro_rules! with {
         ($map:ident, $left:ident, $right:ident) => {{
             let algebra = match any {
-                true => plain::<Real<V>, Join<$map, Or, Or>>(0),
-                false => plain::<Real<V>, Join<$map, And, And>>(1),
+                true => plain::<Real<V>, ComposedSemiring<$map, Or, Or>>(0),
+                false => plain::<Real<V>, ComposedSemiring<$map, And, And>>(1),
             };
             Some(Algebra { left: $left, right: $right, ..algebra })
         }};
@@ -174,16 +176,16 @@ fn integer<V: Number>(
     macro_rules! with {
         ($map:ident) => {
             match reduce {
-                Monoid::Add => plain::<Real<V>, Seldom<$map, Add>>(start),
-                Monoid::Mul => plain::<Real<V>, Seldom<$map, Mul>>(start),
-                Monoid::Max => plain::<Real<V>, Join<$map, Max, Max>>(start),
-                Monoid::Min => plain::<Real<V>, Join<$map, Min, Min>>(start),
+                Monoid::Add => plain::<Real<V>, RareSemiring<$map, Add>>(start),
+                Monoid::Mul => plain::<Real<V>, RareSemiring<$map, Mul>>(start),
+                Monoid::Max => plain::<Real<V>, ComposedSemiring<$map, Max, Max>>(start),
+                Monoid::Min => plain::<Real<V>, ComposedSemiring<$map, Min, Min>>(start),
                 Monoid::And | Monoid::Or => return None,
             }
         };
     }
     let algebra = match (map, reduce) {
-        (BinaryOp::Mul, Monoid::Add) => plain::<Real<V>, Join<Mul, Add, Add>>(start),
+        (BinaryOp::Mul, Monoid::Add) => plain::<Real<V>, ComposedSemiring<Mul, Add, Add>>(start),
         (BinaryOp::Add | BinaryOp::Sub, _) => with!(Add),
         (BinaryOp::Mul, _) => with!(Mul),
         (BinaryOp::Max, _) => with!(Max),
@@ -196,40 +198,44 @@ fn integer<V: Number>(
 fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -> Option<Algebra> {
     use lane::{Add, Div, Max, MaxNan, Min, MinNan, Mul};
     let start = identity(reduce, identities);
-    macro_rules! seldom {
+    macro_rules! rare {
         ($map:ident) => {
             match reduce {
-                Monoid::Add => plain::<Real<V>, Seldom<$map, Add>>(start),
-                Monoid::Mul => plain::<Real<V>, Seldom<$map, Mul>>(start),
-                Monoid::Max => plain::<Real<V>, Seldom<$map, MaxNan>>(start),
-                Monoid::Min => plain::<Real<V>, Seldom<$map, MinNan>>(start),
+                Monoid::Add => plain::<Real<V>, RareSemiring<$map, Add>>(start),
+                Monoid::Mul => plain::<Real<V>, RareSemiring<$map, Mul>>(start),
+                Monoid::Max => plain::<Real<V>, RareSemiring<$map, MaxNan>>(start),
+                Monoid::Min => plain::<Real<V>, RareSemiring<$map, MinNan>>(start),
                 Monoid::And | Monoid::Or => return None,
             }
         };
     }
     // Maps and reductions that propagate NaN, and their faster forms that do not.
-    macro_rules! joins {
+    macro_rules! guarded {
         ($map:ident, $reduce:ident, $fast_map:ident, $fast:ident) => {
-            guarded::<V, Join<$map, $reduce, $reduce>, Join<$fast_map, $fast, $reduce>>(start)
+            guarded::<
+                V,
+                ComposedSemiring<$map, $reduce, $reduce>,
+                ComposedSemiring<$fast_map, $fast, $reduce>,
+            >(start)
         };
     }
     let algebra = match (map, reduce) {
         (BinaryOp::Mul, Monoid::Add) => plain::<Real<V>, MulAdd>(start),
         (BinaryOp::Add | BinaryOp::Sub, Monoid::Max) => {
-            guarded::<V, SumThen<MaxNan, MaxNan>, SumThen<Max, MaxNan>>(start)
+            guarded::<V, SumSemiring<MaxNan, MaxNan>, SumSemiring<Max, MaxNan>>(start)
         }
         (BinaryOp::Add | BinaryOp::Sub, Monoid::Min) => {
-            guarded::<V, SumThen<MinNan, MinNan>, SumThen<Min, MinNan>>(start)
+            guarded::<V, SumSemiring<MinNan, MinNan>, SumSemiring<Min, MinNan>>(start)
         }
-        (BinaryOp::Mul, Monoid::Max) => joins!(Mul, MaxNan, Mul, Max),
-        (BinaryOp::Mul, Monoid::Min) => joins!(Mul, MinNan, Mul, Min),
-        (BinaryOp::Max, Monoid::Min) => joins!(MaxNan, MinNan, Max, Min),
-        (BinaryOp::Min, Monoid::Max) => joins!(MinNan, MaxNan, Min, Max),
-        (BinaryOp::Add | BinaryOp::Sub, _) => seldom!(Add),
-        (BinaryOp::Mul, _) => seldom!(Mul),
-        (BinaryOp::Max, _) => seldom!(MaxNan),
-        (BinaryOp::Min, _) => seldom!(MinNan),
-        (BinaryOp::Div, _) => seldom!(Div),
+        (BinaryOp::Mul, Monoid::Max) => guarded!(Mul, MaxNan, Mul, Max),
+        (BinaryOp::Mul, Monoid::Min) => guarded!(Mul, MinNan, Mul, Min),
+        (BinaryOp::Max, Monoid::Min) => guarded!(MaxNan, MinNan, Max, Min),
+        (BinaryOp::Min, Monoid::Max) => guarded!(MinNan, MaxNan, Min, Max),
+        (BinaryOp::Add | BinaryOp::Sub, _) => rare!(Add),
+        (BinaryOp::Mul, _) => rare!(Mul),
+        (BinaryOp::Max, _) => rare!(MaxNan),
+        (BinaryOp::Min, _) => rare!(MinNan),
+        (BinaryOp::Div, _) => rare!(Div),
         _ => return None,
     };
     Some(Algebra {
@@ -249,11 +255,13 @@ fn distance<V: Float>(
     use lane::{AbsSum, Add, MaxNan, MinNan, SquareAdd, SquareSum};
     let algebra = match (then, reduce) {
         (Then::Square, Monoid::Add) => plain::<Real<V>, SquareAdd>(zero),
-        (Then::Square, Monoid::Max) => plain::<Real<V>, Seldom<SquareSum, MaxNan>>(least),
-        (Then::Square, Monoid::Min) => plain::<Real<V>, Seldom<SquareSum, MinNan>>(greatest),
-        (Then::Abs, Monoid::Add) => plain::<Real<V>, Join<AbsSum, Add, Add>>(zero),
-        (Then::Abs, Monoid::Max) => plain::<Real<V>, Join<AbsSum, MaxNan, MaxNan>>(least),
-        (Then::Abs, Monoid::Min) => plain::<Real<V>, Seldom<AbsSum, MinNan>>(greatest),
+        (Then::Square, Monoid::Max) => plain::<Real<V>, RareSemiring<SquareSum, MaxNan>>(least),
+        (Then::Square, Monoid::Min) => plain::<Real<V>, RareSemiring<SquareSum, MinNan>>(greatest),
+        (Then::Abs, Monoid::Add) => plain::<Real<V>, ComposedSemiring<AbsSum, Add, Add>>(zero),
+        (Then::Abs, Monoid::Max) => {
+            plain::<Real<V>, ComposedSemiring<AbsSum, MaxNan, MaxNan>>(least)
+        }
+        (Then::Abs, Monoid::Min) => plain::<Real<V>, RareSemiring<AbsSum, MinNan>>(greatest),
         (_, Monoid::Mul | Monoid::And | Monoid::Or) => return None,
     };
     let right = match map {
@@ -265,7 +273,7 @@ fn distance<V: Float>(
 }
 
 /// Microkernels of `P`, which propagates NaN, and of `F`, which need not.
-fn guarded<V: Float, P: Pair<Real<V>>, F: Pair<Real<V>>>(start: V::Element) -> Algebra {
+fn guarded<V: Float, P: Semiring<Real<V>>, F: Semiring<Real<V>>>(start: V::Element) -> Algebra {
     let fast = TileSet::of::<Real<V>, F>();
     Algebra { fast, guarded: true, ..plain::<Real<V>, P>(start) }
 }
@@ -293,12 +301,12 @@ fn complex<V: Float>(
     type C<V> = Complex<V>;
     let algebra = match (map, reduce) {
         (BinaryOp::Mul, Monoid::Add) => plain::<C<V>, MulAdd>([zero, zero]),
-        (BinaryOp::Mul, Monoid::Mul) => plain::<C<V>, Seldom<Mul, Mul>>([one, zero]),
+        (BinaryOp::Mul, Monoid::Mul) => plain::<C<V>, RareSemiring<Mul, Mul>>([one, zero]),
         (BinaryOp::Add | BinaryOp::Sub, Monoid::Add) => {
-            plain::<C<V>, Seldom<Add, Add>>([zero, zero])
+            plain::<C<V>, RareSemiring<Add, Add>>([zero, zero])
         }
         (BinaryOp::Add | BinaryOp::Sub, Monoid::Mul) => {
-            plain::<C<V>, Seldom<Add, Mul>>([one, zero])
+            plain::<C<V>, RareSemiring<Add, Mul>>([one, zero])
         }
         _ => return None,
     };

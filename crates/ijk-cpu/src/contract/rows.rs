@@ -4,7 +4,7 @@
 
 use super::thin::{self, ThinFn};
 use crate::lines::{AHEAD, prefetch};
-use crate::simd::lane::{Class, Lane, Op, Pair};
+use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
 use crate::simd::{Kernel, Simd};
 
 /// Arguments of a kernel of dot products: contiguous rows of lhs by one contiguous column of rhs.
@@ -86,7 +86,7 @@ pub(crate) struct RowSet {
     pub(crate) combine: unsafe fn(*mut u8, *const u8, usize),
 }
 
-/// Kernels that only pairs of [`Class::Rich`] have.
+/// Kernels that only pairs of [`KernelSet::Full`] have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowKernels {
     /// Dot products of four rows at a time: each element of the column is loaded once for all of them.
@@ -103,7 +103,7 @@ pub(crate) struct RowKernels {
 
 impl RowSet {
     /// The set for one kind of lane group and one pair.
-    pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
+    pub(crate) const fn of<L: Lane, P: Semiring<L>>() -> Self {
         let kernels = Kernels::<L, P>::ALL;
         Self { kernels, thin: thin::kernel::<L, P>(), combine: combine_all::<L, P::Combine> }
     }
@@ -111,9 +111,9 @@ impl RowSet {
 
 struct Kernels<L, P>(L, P);
 
-impl<L: Lane, P: Pair<L>> Kernels<L, P> {
-    const ALL: Option<RowKernels> = match P::CLASS {
-        Class::Rich => Some(RowKernels {
+impl<L: Lane, P: Semiring<L>> Kernels<L, P> {
+    const ALL: Option<RowKernels> = match P::KERNELS {
+        KernelSet::Full => Some(RowKernels {
             near: if L::LANES < 4 { run::<L, P, 2, 2, false> } else { run::<L, P, 4, 2, false> },
             short: if L::LANES < 4 { run::<L, P, 2, 2, true> } else { run::<L, P, 4, 2, true> },
             far: run::<L, P, 1, FAR_GROUPS, true>,
@@ -126,7 +126,9 @@ impl<L: Lane, P: Pair<L>> Kernels<L, P> {
 
 /// # Safety
 /// As for [`RowsFn`].
-unsafe fn run<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(rows: &Rows) {
+unsafe fn run<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
+    rows: &Rows,
+) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(Dot::<L, P, R, U, FAR>(rows, std::marker::PhantomData));
@@ -145,7 +147,7 @@ pub(crate) const FAR_GROUPS: usize = 8;
 
 /// # Safety
 /// As for [`PairsFn`].
-unsafe fn pairs<L: Lane, P: Pair<L>>(pairs: &Pairs) {
+unsafe fn pairs<L: Lane, P: Semiring<L>>(pairs: &Pairs) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(AllPairs::<L, P>(pairs, std::marker::PhantomData));
@@ -153,7 +155,7 @@ unsafe fn pairs<L: Lane, P: Pair<L>>(pairs: &Pairs) {
 
 struct AllPairs<'a, L, P>(&'a Pairs, std::marker::PhantomData<(L, P)>);
 
-impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for AllPairs<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -181,7 +183,7 @@ impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
     }
 }
 
-impl<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool> Kernel
+impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool> Kernel
     for Dot<'_, L, P, R, U, FAR>
 {
     type Output = ();
@@ -209,7 +211,7 @@ impl<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool> Kerne
 /// # Safety
 /// As for [`RowsFn`]; there are `n` rows from `first` on, at most the lanes of a group.
 #[inline(always)]
-unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(
+unsafe fn products<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
     simd: L::Simd,
     rows: &Rows,
     first: usize,
@@ -241,7 +243,7 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FA
 /// # Safety
 /// As for [`RowsFn`], for rows that start at `left`.
 #[inline(always)]
-unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(
+unsafe fn accumulate<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
     (k, right, once): (usize, *const L::Element, bool),
     left: [*const L::Element; R],
     identity: L,
@@ -287,7 +289,7 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize, const 
 
 /// Combines the accumulators as a balanced tree.
 #[inline(always)]
-fn fold_groups<L: Lane, P: Pair<L>, const U: usize>(sums: &mut [L; U]) -> L {
+fn fold_groups<L: Lane, P: Semiring<L>, const U: usize>(sums: &mut [L; U]) -> L {
     let mut half = U / 2;
     while half > 0 {
         for u in 0..half {
@@ -301,7 +303,7 @@ fn fold_groups<L: Lane, P: Pair<L>, const U: usize>(sums: &mut [L; U]) -> L {
 /// Combines the lanes of the first `n` accumulators as balanced trees, all at once: lane `r` of the result is that of
 /// accumulator `r`.
 #[inline(always)]
-fn fold_lanes<L: Lane, P: Pair<L>>(mut sums: [L; MOST_LANES], n: usize) -> L {
+fn fold_lanes<L: Lane, P: Semiring<L>>(mut sums: [L; MOST_LANES], n: usize) -> L {
     if n == 1 {
         // With one accumulator the tree is the same, without the others.
         let mut half = L::LANES / 2;
@@ -323,7 +325,7 @@ fn fold_lanes<L: Lane, P: Pair<L>>(mut sums: [L; MOST_LANES], n: usize) -> L {
 
 /// # Safety
 /// As for [`ScaledFn`].
-unsafe fn scaled<L: Lane, P: Pair<L>>(scaled: &Scaled) {
+unsafe fn scaled<L: Lane, P: Semiring<L>>(scaled: &Scaled) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(AddScaled::<L, P>(scaled, std::marker::PhantomData));
@@ -331,7 +333,7 @@ unsafe fn scaled<L: Lane, P: Pair<L>>(scaled: &Scaled) {
 
 struct AddScaled<'a, L, P>(&'a Scaled, std::marker::PhantomData<(L, P)>);
 
-impl<L: Lane, P: Pair<L>> Kernel for AddScaled<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for AddScaled<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -352,7 +354,7 @@ impl<L: Lane, P: Pair<L>> Kernel for AddScaled<'_, L, P> {
 /// # Safety
 /// As for [`ScaledFn`]; `R` rows from `first` on exist.
 #[inline(always)]
-unsafe fn add_scaled<L: Lane, P: Pair<L>, const R: usize>(all: &Scaled, first: usize) {
+unsafe fn add_scaled<L: Lane, P: Semiring<L>, const R: usize>(all: &Scaled, first: usize) {
     // SAFETY: guaranteed by the caller: rows and sums hold `len` elements.
     unsafe {
         let simd = L::Simd::assume();

@@ -12,7 +12,7 @@ use super::{Context, dot};
 use crate::Level;
 use crate::copy::{Copier, Side};
 use crate::lines::{LINE, prefetch_far};
-use crate::simd::lane::{Class, Lane, Op, Pair};
+use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::order::{
     KC, SMALL_BYTES, SMALL_COPIED_RUN, SMALL_LHS_BYTES, SMALL_NARROW_LHS_BYTES, SMALL_PARTS,
@@ -122,9 +122,9 @@ const NO_LINES: (*const u8, usize) = (ptr::null(), 0);
 pub(crate) type SmallFn = unsafe fn(&Piece);
 
 /// The microkernel of a pair; `None` if it has none.
-pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
-    match P::CLASS {
-        Class::Rich => Some(run::<L, P>),
+pub(crate) const fn kernel<L: Lane, P: Semiring<L>>() -> Option<SmallFn> {
+    match P::KERNELS {
+        KernelSet::Full => Some(run::<L, P>),
         _ => None,
     }
 }
@@ -493,7 +493,7 @@ struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
 
 /// # Safety
 /// As for [`SmallFn`].
-unsafe fn run<L: Lane, P: Pair<L>>(piece: &Piece) {
+unsafe fn run<L: Lane, P: Semiring<L>>(piece: &Piece) {
     // SAFETY: the caller guarantees that the machine supports the level; the identity is an element.
     unsafe {
         let identity = piece.identity.cast::<L::Element>().read_unaligned();
@@ -512,7 +512,7 @@ struct Product<'a, L: Lane> {
     asked: usize,
 }
 
-impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for Run<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -559,7 +559,7 @@ impl<L: Lane> Product<'_, L> {
     /// # Safety
     /// As for [`SmallFn`]; the rows are there.
     #[inline(always)]
-    unsafe fn rows<P: Pair<L>, const G: usize>(&mut self, row: usize) {
+    unsafe fn rows<P: Semiring<L>, const G: usize>(&mut self, row: usize) {
         let n = self.piece.columns;
         let mut column = 0;
         // SAFETY: guaranteed by the caller.
@@ -588,7 +588,7 @@ impl<L: Lane> Product<'_, L> {
     /// # Safety
     /// As for [`rows`](Self::rows); the columns are there.
     #[inline(always)]
-    unsafe fn columns<P: Pair<L>, const G: usize, const C: usize, const AHEAD: bool>(
+    unsafe fn columns<P: Semiring<L>, const G: usize, const C: usize, const AHEAD: bool>(
         &self,
         row: usize,
         column: usize,

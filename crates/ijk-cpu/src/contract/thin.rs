@@ -5,7 +5,7 @@ use super::bundle::Operand;
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
-use crate::simd::lane::{Class, Lane, Op, Pair};
+use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::order::{KC, THIN_EXTENT, THIN_STEPS};
 use std::marker::PhantomData;
@@ -46,9 +46,9 @@ pub(crate) struct Thin {
 pub(crate) type ThinFn = unsafe fn(&Thin);
 
 /// The microkernel of a pair.
-pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<ThinFn> {
-    match P::CLASS {
-        Class::Rich => Some(run::<L, P>),
+pub(crate) const fn kernel<L: Lane, P: Semiring<L>>() -> Option<ThinFn> {
+    match P::KERNELS {
+        KernelSet::Full => Some(run::<L, P>),
         _ => None,
     }
 }
@@ -132,7 +132,7 @@ unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, sums: *const W) {
 
 /// # Safety
 /// As for [`ThinFn`].
-unsafe fn run<L: Lane, P: Pair<L>>(thin: &Thin) {
+unsafe fn run<L: Lane, P: Semiring<L>>(thin: &Thin) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(Steps::<L, P>(thin, PhantomData));
@@ -140,7 +140,7 @@ unsafe fn run<L: Lane, P: Pair<L>>(thin: &Thin) {
 
 struct Steps<'a, L, P>(&'a Thin, PhantomData<(L, P)>);
 
-impl<L: Lane, P: Pair<L>> Kernel for Steps<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for Steps<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -167,7 +167,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Steps<'_, L, P> {
 /// # Safety
 /// As for [`ThinFn`]; `thin` has `N` columns.
 #[inline(always)]
-unsafe fn columns<L: Lane, P: Pair<L>, const N: usize, const U: usize>(thin: &Thin) {
+unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin: &Thin) {
     let left = thin.left.cast::<L::Element>();
     let right = thin.right.cast::<L::Element>();
     let columns: [isize; N] = std::array::from_fn(|c| thin.columns[c]);

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
-use crate::simd::lane::{Class, Lane, Op, Pair};
+use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::time::{PANEL_PREFETCH_BYTES, UNROLLED_PRODUCTS, UNROLLED_STEPS};
 use std::ops::RangeBounds;
@@ -84,7 +84,7 @@ pub(crate) struct TileSet {
 
 impl TileSet {
     /// The set for one kind of lane group and one pair.
-    pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
+    pub(crate) const fn of<L: Lane, P: Semiring<L>>() -> Self {
         Self {
             packed: Table::<L, P>::PACKED,
             direct: Table::<L, P>::DIRECT,
@@ -140,36 +140,38 @@ const WINDOWS: u8 = 3;
 /// Tiles fill the registers except for the few that loads and broadcasts need. Tiles are taller than wide, since a
 /// broadcast serves all groups of rows; the exception reads lhs only once for slightly more columns than the first tile
 /// has ([`wide`](TileSet::wide)). Every width of a direct microkernel is also one of a packed microkernel.
-impl<L: Lane, P: Pair<L>> Table<L, P> {
-    const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (_, Class::Rare) => entries!(PANELS: 1 x 4),
-        (32.., Class::Rich) => entries!(PANELS: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
+impl<L: Lane, P: Semiring<L>> Table<L, P> {
+    const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+        (_, KernelSet::Rare) => entries!(PANELS: 1 x 4),
+        (32.., KernelSet::Full) => entries!(PANELS: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
             2 x 8, 1 x 8, 1 x 4, 1 x 1, 2 x 14),
-        (32.., Class::Common) => entries!(PANELS: 2 x 12, 2 x 2),
-        (16.., Class::Rich) => entries!(PANELS: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
-        (16.., Class::Common) => entries!(PANELS: 2 x 6, 2 x 1),
-        (_, Class::Rich) => entries!(PANELS: 1 x 4, 1 x 2, 1 x 1),
-        (_, Class::Common) => entries!(PANELS: 1 x 4),
+        (32.., KernelSet::Common) => entries!(PANELS: 2 x 12, 2 x 2),
+        (16.., KernelSet::Full) => entries!(PANELS: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
+        (16.., KernelSet::Common) => entries!(PANELS: 2 x 6, 2 x 1),
+        (_, KernelSet::Full) => entries!(PANELS: 1 x 4, 1 x 2, 1 x 1),
+        (_, KernelSet::Common) => entries!(PANELS: 1 x 4),
     };
 
-    const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (32.., Class::Rich) => entries!(DIRECT: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
-            2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1, 2 x 14, 1 x 14),
-        (16.., Class::Rich) => entries!(DIRECT: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
+    const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+        (32.., KernelSet::Full) => {
+            entries!(DIRECT: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
+            2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1, 2 x 14, 1 x 14)
+        }
+        (16.., KernelSet::Full) => entries!(DIRECT: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
             8 x 1, 2 x 1, 1 x 1),
-        (_, Class::Rich) => entries!(DIRECT: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
+        (_, KernelSet::Full) => entries!(DIRECT: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
         _ => &[],
     };
 
-    const ACROSS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (32.., Class::Rich) => entries!(ACROSS: 3 x 8, 2 x 8, 1 x 8),
-        (16.., Class::Rich) => entries!(ACROSS: 2 x 6, 1 x 6),
+    const ACROSS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+        (32.., KernelSet::Full) => entries!(ACROSS: 3 x 8, 2 x 8, 1 x 8),
+        (16.., KernelSet::Full) => entries!(ACROSS: 2 x 6, 1 x 6),
         _ => &[],
     };
 
-    const WINDOWS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (32.., Class::Rich) => entries!(WINDOWS: 3 x 8, 2 x 8, 1 x 8, 1 x 16),
-        (16.., Class::Rich) => entries!(WINDOWS: 2 x 6, 1 x 6),
+    const WINDOWS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+        (32.., KernelSet::Full) => entries!(WINDOWS: 3 x 8, 2 x 8, 1 x 8, 1 x 16),
+        (16.., KernelSet::Full) => entries!(WINDOWS: 2 x 6, 1 x 6),
         _ => &[],
     };
 }
@@ -178,7 +180,9 @@ impl<L: Lane, P: Pair<L>> Table<L, P> {
 ///
 /// # Safety
 /// As for [`TileFn`].
-unsafe fn run<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(tile: &Tile) {
+unsafe fn run<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
+    tile: &Tile,
+) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(Microkernel::<L, P, M, N, FROM>(tile, std::marker::PhantomData));
@@ -189,7 +193,7 @@ struct Microkernel<'a, L, P, const M: usize, const N: usize, const FROM: u8>(
     std::marker::PhantomData<(L, P)>,
 );
 
-impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8> Kernel
+impl<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8> Kernel
     for Microkernel<'_, L, P, M, N, FROM>
 {
     type Output = ();
@@ -210,7 +214,7 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8> Kernel
 /// # Safety
 /// The tile's pointers are as the fields say.
 #[inline(always)]
-unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
+unsafe fn accumulate<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
     tile: &Tile,
 ) -> [[L; M]; N] {
@@ -239,7 +243,7 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
 /// # Safety
 /// As for [`accumulate`].
 #[inline(always)]
-unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
+unsafe fn packed<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
     tile: &Tile,
     mut sums: [[L; M]; N],
@@ -290,7 +294,7 @@ unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM
 /// # Safety
 /// The tile's pointers are as the fields say.
 #[inline(always)]
-unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+unsafe fn direct<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     simd: L::Simd,
     tile: &Tile,
     mut sums: [[L; M]; N],
@@ -317,7 +321,7 @@ unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 /// # Safety
 /// The tile's pointers are as the fields say.
 #[inline(always)]
-unsafe fn windows<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+unsafe fn windows<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     simd: L::Simd,
     tile: &Tile,
     sums: [[L; M]; N],
@@ -337,7 +341,7 @@ unsafe fn windows<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 /// # Safety
 /// As for [`windows`].
 #[inline(always)]
-unsafe fn windows_apart<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+unsafe fn windows_apart<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     simd: L::Simd,
     tile: &Tile,
     mut sums: [[L; M]; N],
@@ -361,7 +365,7 @@ unsafe fn windows_apart<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 /// # Safety
 /// `M` groups of rows are readable at `left`, and `N` elements of stride `apart` at `right`.
 #[inline(always)]
-unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
+unsafe fn step<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
     mut sums: [[L; M]; N],
     left: *const L::Element,
@@ -438,7 +442,7 @@ fn fetch<L: Lane, const M: usize>(left: *const L::Element) {
 /// # Safety
 /// The tile's pointers are as the fields say.
 #[inline(always)]
-unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+unsafe fn finish<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     tile: &Tile,
     sums: &[[L; M]; N],
 ) {
@@ -460,7 +464,7 @@ unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 #[inline(always)]
 unsafe fn columns<
     L: Lane,
-    P: Pair<L>,
+    P: Semiring<L>,
     const M: usize,
     const N: usize,
     const WHOLE: bool,
@@ -489,7 +493,12 @@ unsafe fn columns<
 /// # Safety
 /// `count` elements are writable, and readable if `accumulate`.
 #[inline(always)]
-unsafe fn put<L: Lane, P: Pair<L>>(sum: L, out: *mut L::Element, count: usize, accumulate: bool) {
+unsafe fn put<L: Lane, P: Semiring<L>>(
+    sum: L,
+    out: *mut L::Element,
+    count: usize,
+    accumulate: bool,
+) {
     // SAFETY: `count` elements are writable, and readable if they accumulate.
     unsafe {
         match (count == L::LANES, accumulate) {

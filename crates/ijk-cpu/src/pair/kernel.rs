@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::Tables;
-use crate::simd::lane::{Add, Complex, Join, Lane, Mul, MulAdd, Op, Pair, Real};
+use crate::simd::lane::{Add, Complex, ComposedSemiring, Lane, Mul, MulAdd, Op, Real, Semiring};
 use crate::simd::{Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::Nest;
 use ijk_types::DType;
@@ -56,7 +56,7 @@ impl Kernels {
         kernels[usize::from(right_runs)]
     }
 
-    fn of<L: Lane, P: Pair<L>>() -> Self
+    fn of<L: Lane, P: Semiring<L>>() -> Self
     where
         Add: Op<L>,
         Mul: Op<L>,
@@ -64,13 +64,13 @@ impl Kernels {
         Self {
             lanes: L::LANES,
             sum: both::<L, P>(),
-            exact: both::<L, Join<Mul, Add, Add>>(),
+            exact: both::<L, ComposedSemiring<Mul, Add, Add>>(),
             product: both::<L, Alone>(),
         }
     }
 }
 
-fn both<L: Lane, P: Pair<L>>() -> [RowsFn; 2] {
+fn both<L: Lane, P: Semiring<L>>() -> [RowsFn; 2] {
     [rows::<L, P, false>, rows::<L, P, true>]
 }
 
@@ -82,7 +82,7 @@ impl Kernel for Find {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> Option<Kernels> {
         fn number<V: Number>() -> Kernels {
-            Kernels::of::<Real<V>, Join<Mul, Add, Add>>()
+            Kernels::of::<Real<V>, ComposedSemiring<Mul, Add, Add>>()
         }
         fn float<V: Float>() -> Kernels {
             Kernels::of::<Real<V>, MulAdd>()
@@ -105,13 +105,13 @@ impl Kernel for Find {
 /// A product instead of a sum.
 struct Alone;
 
-impl<L: Lane> Pair<L> for Alone
+impl<L: Lane> Semiring<L> for Alone
 where
     Mul: Op<L>,
     Add: Op<L>,
 {
     type Combine = Add;
-    const CLASS: crate::simd::lane::Class = crate::simd::lane::Class::Rare;
+    const KERNELS: crate::simd::lane::KernelSet = crate::simd::lane::KernelSet::Rare;
 
     #[inline(always)]
     fn step(_: L, left: L, right: L) -> L {
@@ -121,14 +121,14 @@ where
 
 /// # Safety
 /// As for [`RowsFn`].
-unsafe fn rows<L: Lane, P: Pair<L>, const RUNS: bool>(job: &Job<'_>, pieces: Range<usize>) {
+unsafe fn rows<L: Lane, P: Semiring<L>, const RUNS: bool>(job: &Job<'_>, pieces: Range<usize>) {
     // SAFETY: the caller guarantees that the machine supports the level.
     unsafe { L::Simd::assume().vectorize(Rows::<L, P, RUNS>(*job, pieces, PhantomData)) }
 }
 
 struct Rows<'a, L, P, const RUNS: bool>(Job<'a>, Range<usize>, PhantomData<(L, P)>);
 
-impl<L: Lane, P: Pair<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> {
+impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> {
     type Output = ();
 
     #[inline(always)]
@@ -167,7 +167,7 @@ impl<L: Lane> Row<'_, L> {
     /// # Safety
     /// As for [`RowsFn`], for `length` elements.
     #[inline(always)]
-    unsafe fn compute<P: Pair<L>, const RUNS: bool>(&self, length: usize) {
+    unsafe fn compute<P: Semiring<L>, const RUNS: bool>(&self, length: usize) {
         let mut at = 0;
         while at < length {
             let left = length - at;
@@ -189,7 +189,7 @@ impl<L: Lane> Row<'_, L> {
     /// # Safety
     /// As for [`RowsFn`].
     #[inline(always)]
-    unsafe fn columns<P: Pair<L>, const U: usize, const RUNS: bool>(
+    unsafe fn columns<P: Semiring<L>, const U: usize, const RUNS: bool>(
         &self,
         at: usize,
         count: usize,
@@ -215,7 +215,7 @@ impl<L: Lane> Row<'_, L> {
     /// # Safety
     /// As for [`RowsFn`]; if `U` is more than 1, `count` is that many groups.
     #[inline(always)]
-    unsafe fn block<P: Pair<L>, const C: usize, const U: usize, const RUNS: bool>(
+    unsafe fn block<P: Semiring<L>, const C: usize, const U: usize, const RUNS: bool>(
         &self,
         columns: &[[isize; 2]; C],
         at: usize,

@@ -206,11 +206,11 @@ impl<V: Float> Op<Complex<V>> for Mul {
 }
 
 /// Step of a microkernel, and combination of blocks of k.
-pub(crate) trait Pair<L: Lane> {
+pub(crate) trait Semiring<L: Lane> {
     /// `reduce(x, y)`; propagates NaN even if `step` need not.
     type Combine: Op<L>;
-    /// Class of the pair, which selects the number of microkernels.
-    const CLASS: Class;
+    /// Number of microkernels of the pair.
+    const KERNELS: KernelSet;
     /// `reduce(sum, map(left, right))`.
     fn step(sum: L, left: L, right: L) -> L;
 
@@ -252,9 +252,9 @@ const MAX_GROUP: usize = 128;
 
 /// Number of microkernels of a pair: each costs compile time and size of the binary.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum KernelSet {
     /// Sums of products: every shape of tile. A step with two zeros leaves the sum unchanged.
-    Rich,
+    Full,
     /// Other common semirings: full panels and narrow ones.
     Common,
     /// Rare semirings: one small tile.
@@ -262,11 +262,11 @@ pub(crate) enum Class {
 }
 
 /// Any map `M`, any reduction `R`, and the reduction `C` that combines blocks of k.
-pub(crate) struct Join<M, R, C>(M, R, C);
+pub(crate) struct ComposedSemiring<M, R, C>(M, R, C);
 
-impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Pair<L> for Join<M, R, C> {
+impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Semiring<L> for ComposedSemiring<M, R, C> {
     type Combine = C;
-    const CLASS: Class = Class::Common;
+    const KERNELS: KernelSet = KernelSet::Common;
 
     #[inline(always)]
     fn step(sum: L, left: L, right: L) -> L {
@@ -277,11 +277,11 @@ impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Pair<L> for Join<M, R, C> {
 /// Reductions `R` of sums. With hardware fused multiply-add, a sum is computed as `left * 1 + right`, which is exact:
 /// on some processors additions and min/max share execution units, but FMA has units of its own, so that both run in
 /// parallel.
-pub(crate) struct SumThen<R, C>(R, C);
+pub(crate) struct SumSemiring<R, C>(R, C);
 
-impl<V: Float, R: Op<Real<V>>, C: Op<Real<V>>> Pair<Real<V>> for SumThen<R, C> {
+impl<V: Float, R: Op<Real<V>>, C: Op<Real<V>>> Semiring<Real<V>> for SumSemiring<R, C> {
     type Combine = C;
-    const CLASS: Class = Class::Common;
+    const KERNELS: KernelSet = KernelSet::Common;
 
     #[inline(always)]
     fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
@@ -300,12 +300,12 @@ impl<V: Float, R: Op<Real<V>>, C: Op<Real<V>>> Pair<Real<V>> for SumThen<R, C> {
     }
 }
 
-/// [`Join`] for pairs of [`Class::Rare`].
-pub(crate) struct Seldom<M, R>(M, R);
+/// [`ComposedSemiring`] with [`KernelSet::Rare`].
+pub(crate) struct RareSemiring<M, R>(M, R);
 
-impl<L: Lane, M: Op<L>, R: Op<L>> Pair<L> for Seldom<M, R> {
+impl<L: Lane, M: Op<L>, R: Op<L>> Semiring<L> for RareSemiring<M, R> {
     type Combine = R;
-    const CLASS: Class = Class::Rare;
+    const KERNELS: KernelSet = KernelSet::Rare;
 
     #[inline(always)]
     fn step(sum: L, left: L, right: L) -> L {
@@ -337,9 +337,9 @@ impl<V: Float> Op<Real<V>> for AbsSum {
 /// Squares a sum and adds it, fused if the level has FMA.
 pub(crate) struct SquareAdd;
 
-impl<V: Float> Pair<Real<V>> for SquareAdd {
+impl<V: Float> Semiring<Real<V>> for SquareAdd {
     type Combine = Add;
-    const CLASS: Class = Class::Common;
+    const KERNELS: KernelSet = KernelSet::Common;
 
     #[inline(always)]
     fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
@@ -351,9 +351,9 @@ impl<V: Float> Pair<Real<V>> for SquareAdd {
 /// Multiplies and adds, fused if the level has FMA.
 pub(crate) struct MulAdd;
 
-impl<V: Float> Pair<Real<V>> for MulAdd {
+impl<V: Float> Semiring<Real<V>> for MulAdd {
     type Combine = Add;
-    const CLASS: Class = Class::Rich;
+    const KERNELS: KernelSet = KernelSet::Full;
 
     #[inline(always)]
     fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
@@ -367,9 +367,9 @@ impl<V: Float> Pair<Real<V>> for MulAdd {
     }
 }
 
-impl<V: Float> Pair<Complex<V>> for MulAdd {
+impl<V: Float> Semiring<Complex<V>> for MulAdd {
     type Combine = Add;
-    const CLASS: Class = Class::Rich;
+    const KERNELS: KernelSet = KernelSet::Full;
 
     #[inline(always)]
     fn step(sum: Complex<V>, left: Complex<V>, right: Complex<V>) -> Complex<V> {
