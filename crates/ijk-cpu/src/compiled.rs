@@ -4,7 +4,7 @@ use crate::check::{
     CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, layouts,
     written_by_parts,
 };
-use crate::contract::Prepared;
+use crate::contract::ContractProgram;
 use crate::error::{Fault, PlanError};
 use crate::folds::{FoldsProgram, is_of_rows};
 use crate::grouped::GroupedProgram;
@@ -66,7 +66,7 @@ pub(crate) enum Program {
     /// A fused loop nest, or a fill.
     Nest(Box<TileNest>),
     /// A contraction.
-    Contract(Box<Prepared>),
+    Contract(Box<ContractProgram>),
     /// A grouped contraction.
     Grouped(Box<GroupedProgram>),
     /// A scan.
@@ -399,7 +399,7 @@ impl Compiler<'_> {
             return Ok(());
         }
         let level = self.target.level;
-        let prepared = Prepared::new(task, level, self.target.costs).ok_or(Fault::Types)?;
+        let prepared = ContractProgram::new(task, level, self.target.costs).ok_or(Fault::Types)?;
         if !prepared.is_settled() && is_thin(task) {
             let nest = contraction_nest(task);
             let checked = check_nest(&nest, self.buffers)?;

@@ -2,7 +2,7 @@
 
 use crate::check::Layout;
 use crate::compiled::{Compiled, Program, Target, compile, compile_continuing};
-use crate::contract::{Context, Packed, Part};
+use crate::contract::{Context, PackedSharedOperand, SharedOperandPart};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
 use crate::probe::{Costs, Probe};
@@ -374,7 +374,7 @@ pub struct Stoppable<'a> {
 }
 
 impl Stoppable<'_> {
-    /// Same as [`Engine::execute_onto`].
+    /// SharedOperand as [`Engine::execute_onto`].
     ///
     /// # Errors
     /// As for [`Engine::execute_onto`].
@@ -402,11 +402,11 @@ pub(crate) struct Run<'a> {
 /// An operand of a step's contraction, packed at several origins.
 pub(crate) struct PackedOperand<'a> {
     pub(crate) step: usize,
-    pub(crate) panels: &'a Packed<'a>,
+    pub(crate) panels: &'a PackedSharedOperand<'a>,
     /// Index of its origin.
     pub(crate) origin: usize,
     /// The part of the contraction for which the operand was packed, if it is not all of it.
-    pub(crate) part: Option<&'a Part>,
+    pub(crate) part: Option<&'a SharedOperandPart>,
 }
 
 impl PackedOperand<'_> {

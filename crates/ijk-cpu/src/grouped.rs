@@ -4,7 +4,7 @@
 //! contracted with the group's operand, and copied to the output. The result of a tile does not depend on its thread.
 //! computes does not depend on who computes it.
 
-use crate::contract::{Context, Prepared};
+use crate::contract::{Context, ContractProgram};
 use crate::error::{Fault, RunError};
 use crate::origin::Origin;
 use crate::probe::Costs;
@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicUsize;
 #[derive(Clone, Debug)]
 pub(crate) struct GroupedProgram {
     /// Contractions of tiles by number of rows, on contiguous copies.
-    tiles: Vec<(usize, Prepared)>,
+    tiles: Vec<(usize, ContractProgram)>,
     /// Axes of rows.
     rows: Vec<Row>,
     /// Elements of a row in the left operand, and in the output.
@@ -89,7 +89,8 @@ impl GroupedProgram {
         let rows: Vec<Row> = rows.collect();
         let count: usize = rows.iter().map(|row| row.extent).product();
         let prepare = |rows: usize| {
-            let prepared = Prepared::new(&tile(each, rows), level, costs).ok_or(Fault::Types)?;
+            let prepared =
+                ContractProgram::new(&tile(each, rows), level, costs).ok_or(Fault::Types)?;
             Ok((rows, prepared))
         };
         let tiles = GROUPED_TILES.into_iter().map(prepare).collect::<Result<Vec<_>, Fault>>()?;

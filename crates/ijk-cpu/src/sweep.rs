@@ -2,7 +2,10 @@
 
 use crate::check::{Layout, Other, check_sweep};
 use crate::compiled::{Compiled, Program, Target, compile_part};
-use crate::contract::{Context, Fixed, Packed, Part, Prepared, Same};
+use crate::contract::{
+    Context, ContractProgram, PackedSharedOperand, SharedArgument, SharedOperandGemm,
+    SharedOperandPart,
+};
 use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
 use crate::finite::walk;
@@ -184,7 +187,7 @@ struct Job<'a> {
     bases: &'a [*mut u8],
     scratch: &'a ScratchPool,
     /// Panels of each shared operand, if scratch memory sufficed.
-    packed: &'a [Option<Packed<'a>>],
+    packed: &'a [Option<PackedSharedOperand<'a>>],
     /// Bodies with less work, if the data permits them.
     narrow: Option<&'a NarrowProgram>,
     alone: &'a Workers,
@@ -302,7 +305,7 @@ impl Job<'_> {
     fn parts<'p>(
         &'p self,
         at: &[usize],
-        parts: &'p [Option<Part>],
+        parts: &'p [Option<SharedOperandPart>],
     ) -> SmallVec<[PackedOperand<'p>; 2]> {
         let mut all = self.packed(at);
         all.retain_mut(|packed| {
@@ -329,7 +332,7 @@ impl SweepProgram {
 struct SharedOperand {
     /// Index of the step that contracts it.
     step: usize,
-    contraction: Fixed,
+    contraction: SharedOperandGemm,
     /// Its window.
     window: Window,
     /// Offset of the contraction's origin in the window, in elements.
@@ -342,17 +345,18 @@ impl SharedOperand {
     /// The operand of a step that most blocks share.
     fn find(sweep: &Sweep, body: &Compiled, step: usize, program: &Program) -> Option<Self> {
         let Program::Contract(prepared) = program else { return None };
-        let Prepared { task, level, .. } = &**prepared;
-        let candidate = |same: Same, base: Base| {
+        let ContractProgram { task, level, .. } = &**prepared;
+        let candidate = |same: SharedArgument, base: Base| {
             let Place::Input(n) = body.buffers[base.buffer.0 as usize].place else { return None };
             let (window, offset) = (sweep.inputs[n].clone(), base.offset);
             let blocks: usize = along(&sweep.axes, &window, true).map(|(_, a)| full(a)).product();
             (blocks > 1).then_some((blocks, same, window, offset))
         };
-        let candidates = [candidate(Same::A, task.a), candidate(Same::B, task.b)];
+        let candidates =
+            [candidate(SharedArgument::A, task.a), candidate(SharedArgument::B, task.b)];
         let best = candidates.into_iter().flatten().max_by_key(|&(blocks, ..)| blocks);
         let (_, same, window, offset) = best?;
-        let contraction = Fixed::new(task, *level, same)?;
+        let contraction = SharedOperandGemm::new(task, *level, same)?;
         Some(Self { step, contraction, window, offset, dtype: task.dtype, level: *level })
     }
 
@@ -373,7 +377,7 @@ impl SharedOperand {
         bases: &[*mut u8],
         workers: &'a Workers,
         scratch: &'a ScratchPool,
-    ) -> Option<Packed<'a>> {
+    ) -> Option<PackedSharedOperand<'a>> {
         let own: SmallVec<[(usize, usize); 4]> =
             along(&sweep.axes, &self.window, false).map(|(n, a)| (n, full(a))).collect();
         let count: usize = own.iter().map(|&(_, blocks)| blocks).product();
@@ -391,7 +395,7 @@ impl SharedOperand {
         let refused = AtomicUsize::new(0);
         let context = Context::new(self.level, workers, scratch, &refused);
         // SAFETY: guaranteed by the caller; blocks that are not cut have these operands.
-        unsafe { Packed::new(&self.contraction, &origins, &context, scratch) }
+        unsafe { PackedSharedOperand::new(&self.contraction, &origins, &context, scratch) }
     }
 
     /// Index of the origin for a block.

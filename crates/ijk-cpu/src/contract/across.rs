@@ -4,13 +4,13 @@ use super::algebra::Algebra;
 use super::bundle::{Bundle, Operand};
 use super::panel::Prepare;
 use super::problem::{Problem, shares};
-use super::side::Lies;
-use super::tile::Entry;
+use super::side::InPlace;
+use super::tile::Microkernel;
 use crate::tuning::order::{KC, LONG_RUN, WINDOW_LHS_BYTES};
 
 /// Layout of the columns of an unpacked rhs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Across {
+pub(crate) struct UnpackedRhs {
     /// Stride from one column to the next, in elements.
     pub(crate) apart: isize,
     /// Number of consecutive columns with that stride; a panel that exceeds such a run is packed.
@@ -20,7 +20,7 @@ pub(crate) struct Across {
     pub(crate) windows: bool,
 }
 
-impl Across {
+impl UnpackedRhs {
     /// The layout for panels of `columns` columns; `None` if rhs has to be packed.
     pub(crate) fn of(problem: &Problem, columns: usize) -> Option<Self> {
         let Problem { algebra, m, n, k, .. } = problem;
@@ -30,8 +30,8 @@ impl Across {
         let (inner, apart) = n.inner(Operand::Right);
         let run = if n.axes().len() <= 1 { n.len() } else { inner };
         let even = n.axes().len() <= 1 || inner.is_multiple_of(columns);
-        let has = |entries: &[Entry]| entries.iter().any(|e| e.columns == columns);
-        if has(algebra.tiles.across) && even && k.step(Operand::Right) == Some(1) {
+        let has = |entries: &[Microkernel]| entries.iter().any(|e| e.columns == columns);
+        if has(algebra.tiles.rhs_in_place) && even && k.step(Operand::Right) == Some(1) {
             return Some(Self { apart, run, windows: false });
         }
         let windows = has(algebra.tiles.windows)
@@ -44,15 +44,15 @@ impl Across {
     pub(crate) fn columns(&self, problem: &Problem, columns: usize) -> usize {
         let Problem { algebra, m, .. } = problem;
         let one = self.windows && m.len() <= algebra.lanes;
-        let fits = |e: &&Entry| one && e.groups == 1 && self.run.is_multiple_of(e.columns);
+        let fits = |e: &&Microkernel| one && e.groups == 1 && self.run.is_multiple_of(e.columns);
         let fitting = algebra.tiles.windows.iter().filter(fits);
         fitting.map(|e| e.columns).max().unwrap_or(columns).max(columns)
     }
 
     /// The layout of panels of `columns` columns.
-    pub(crate) fn lies(&self, columns: usize) -> Lies {
+    pub(crate) fn in_place(&self, columns: usize) -> InPlace {
         let Self { run, windows, .. } = *self;
-        Lies { unit: columns, run, by_offsets: windows }
+        InPlace { unit: columns, run, by_offsets: windows }
     }
 }
 

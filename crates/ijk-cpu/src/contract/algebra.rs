@@ -1,9 +1,9 @@
 //! Microkernels for a pair of map and reduction on an element type.
 
 use super::panel::{Flags, Prepare, Split};
-use super::rows::RowSet;
+use super::rows::GemvKernelSet;
 use super::small::{self, SmallFn};
-use super::tile::TileSet;
+use super::tile::MicrokernelSet;
 use crate::simd::lane::{
     self, Complex, ComposedSemiring, Lane, MulAdd, RareSemiring, Real, Semiring, SumSemiring,
 };
@@ -21,15 +21,15 @@ pub(crate) struct Algebra {
     /// Identity of the reduction, the initial value of accumulators: the first `size` bytes.
     pub(crate) identity: Identity,
     /// Microkernels that are correct for every value.
-    pub(crate) tiles: TileSet,
+    pub(crate) tiles: MicrokernelSet,
     /// Faster microkernels, correct for panels for which [`nan_free`](Self::nan_free) returns true.
-    pub(crate) fast: TileSet,
+    pub(crate) fast: MicrokernelSet,
     /// Returns true if two panels with these flags may use `fast`.
     pub(crate) nan_free: fn(Flags, Flags) -> bool,
     /// True if `nan_free` depends on its arguments, so that panels have to be scanned for special values.
     pub(crate) guarded: bool,
     /// Microkernels of gemv: dot products and axpy.
-    pub(crate) rows: RowSet,
+    pub(crate) rows: GemvKernelSet,
     /// Microkernel for small unpacked matrices.
     pub(crate) small: Option<SmallFn>,
     /// Transformation of the elements of lhs while packing.
@@ -51,7 +51,7 @@ impl Algebra {
     /// The microkernels of a level for a contraction; `None` if it has none (see [`Contraction::supports`]).
     pub(crate) fn find(level: Level, task: &Contraction) -> Option<Algebra> {
         let Contraction { dtype, map, then, reduce, .. } = *task;
-        level.run(Find { dtype, map, then, reduce })
+        level.run(FindAlgebra { dtype, map, then, reduce })
     }
 
     /// Exchanges lhs and rhs.
@@ -60,14 +60,14 @@ impl Algebra {
     }
 }
 
-struct Find {
+struct FindAlgebra {
     dtype: DType,
     map: BinaryOp,
     then: Option<Then>,
     reduce: Monoid,
 }
 
-impl Kernel for Find {
+impl Kernel for FindAlgebra {
     type Output = Option<Algebra>;
 
     #[inline(always)]
@@ -98,7 +98,7 @@ impl Kernel for Find {
 
 /// An algebra whose one set of microkernels is correct for every value.
 fn plain<L: Lane, P: Semiring<L>>(identity: L::Element) -> Algebra {
-    let tiles = TileSet::of::<L, P>();
+    let tiles = MicrokernelSet::of::<L, P>();
     Algebra {
         size: size_of::<L::Element>(),
         lanes: L::LANES,
@@ -107,7 +107,7 @@ fn plain<L: Lane, P: Semiring<L>>(identity: L::Element) -> Algebra {
         fast: tiles,
         nan_free: |_, _| true,
         guarded: false,
-        rows: RowSet::of::<L, P>(),
+        rows: GemvKernelSet::of::<L, P>(),
         small: small::kernel::<L, P>(),
         left: Prepare::Keep,
         right: Prepare::Keep,
@@ -274,7 +274,7 @@ fn distance<V: Float>(
 
 /// Microkernels of `P`, which propagates NaN, and of `F`, which need not.
 fn guarded<V: Float, P: Semiring<Real<V>>, F: Semiring<Real<V>>>(start: V::Element) -> Algebra {
-    let fast = TileSet::of::<Real<V>, F>();
+    let fast = MicrokernelSet::of::<Real<V>, F>();
     Algebra { fast, guarded: true, ..plain::<Real<V>, P>(start) }
 }
 

@@ -1,11 +1,11 @@
 //! Problems that are one block of k and stay in cache: the state that all batches share, prepared once for every run of
 //! the same contraction.
 
-use super::join::Join;
-use super::output::Columns;
+use super::join::StreamedOutput;
+use super::output::ColumnOffsets;
 use super::problem::Problem;
-use super::shape::Shape;
-use super::stage::Stage;
+use super::shape::Blocking;
+use super::stage::StagedOutput;
 use super::steps::{Round, one_round};
 use super::{dot, scaled, thin};
 use crate::Level;
@@ -13,16 +13,16 @@ use crate::tuning::time::PREPARED_BLOCK_BYTES;
 
 /// Loop structure of such a problem for one thread, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub(crate) struct PreparedBlock {
     /// Blocking.
-    pub(crate) shape: Shape,
+    pub(crate) blocking: Blocking,
     /// The one round, which has all of k.
     pub(crate) round: Round,
     /// All columns of the output.
-    pub(crate) columns: Columns,
+    pub(crate) columns: ColumnOffsets,
 }
 
-impl Block {
+impl PreparedBlock {
     /// The block of a problem, unless it has several blocks of k or another algorithm is faster.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, tile, .. } = problem;
@@ -34,13 +34,17 @@ impl Block {
         if empty || !near || tile.is_some() || otherwise {
             return None;
         }
-        let shape = Shape::of(problem, 1);
+        let blocking = Blocking::of(problem, 1);
         let columns = 0..n.len();
-        let moves = Stage::of(problem, &columns, (1, level)).is_some();
-        if shape.direct || shape.resident || moves || Join::of(problem, &shape).is_some() {
+        let moves = StagedOutput::of(problem, &columns, (1, level)).is_some();
+        if blocking.direct
+            || blocking.shares_lhs
+            || moves
+            || StreamedOutput::of(problem, &blocking).is_some()
+        {
             return None;
         }
-        let round = one_round(problem, shape).filter(|round| round.blocks.len() == 1)?;
-        Some(Self { shape, round, columns: Columns::new(problem, &columns) })
+        let round = one_round(problem, blocking).filter(|round| round.blocks.len() == 1)?;
+        Some(Self { blocking, round, columns: ColumnOffsets::new(problem, &columns) })
     }
 }

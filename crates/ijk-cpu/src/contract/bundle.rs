@@ -14,14 +14,14 @@ pub(crate) enum Operand {
 
 /// One axis: its extent and its strides in [`Operand`] order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Axis {
+pub(crate) struct BundleAxis {
     /// Number of values.
     pub(crate) extent: usize,
     /// Stride in each tensor.
     pub(crate) strides: [isize; 3],
 }
 
-impl Axis {
+impl BundleAxis {
     /// Splits an axis whose extent is a multiple of `length`: the axis of pieces, and the axis within a piece.
     pub(crate) fn split(self, length: usize) -> (Self, Self) {
         let strides = self.strides.map(|s| s.saturating_mul(length as isize));
@@ -33,14 +33,14 @@ impl Axis {
 /// Axes that play one role, outermost first; their points are numbered lexicographically.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bundle {
-    axes: Vec<Axis>,
+    axes: Vec<BundleAxis>,
 }
 
 impl Bundle {
     /// A bundle of those axes. Axes of extent 1 are dropped, and axes that are nested contiguously in all three tensors
     /// are merged.
-    pub(crate) fn new(axes: impl IntoIterator<Item = Axis>) -> Self {
-        let mut axes: Vec<Axis> = axes.into_iter().filter(|a| a.extent != 1).collect();
+    pub(crate) fn new(axes: impl IntoIterator<Item = BundleAxis>) -> Self {
+        let mut axes: Vec<BundleAxis> = axes.into_iter().filter(|a| a.extent != 1).collect();
         while let Some((outer, inner)) = mergeable(&axes) {
             axes[inner].extent = axes[inner].extent.saturating_mul(axes[outer].extent);
             axes.remove(outer);
@@ -49,7 +49,7 @@ impl Bundle {
     }
 
     /// A bundle of those axes without merging.
-    pub(crate) fn apart(axes: impl IntoIterator<Item = Axis>) -> Self {
+    pub(crate) fn apart(axes: impl IntoIterator<Item = BundleAxis>) -> Self {
         Self { axes: axes.into_iter().collect() }
     }
 
@@ -63,7 +63,7 @@ impl Bundle {
 
     /// Sorts axes by their strides in `operand`, the smallest innermost.
     pub(crate) fn follow(&mut self, operand: Operand) {
-        let stride = |a: &Axis| a.strides[operand as usize].unsigned_abs();
+        let stride = |a: &BundleAxis| a.strides[operand as usize].unsigned_abs();
         // Axes with stride 0 do not affect the order of accesses.
         self.axes.sort_by_key(|a| match stride(a) {
             0 => (0, 0),
@@ -74,7 +74,7 @@ impl Bundle {
     /// Length of the contiguous runs in `operand`: the product of the extents of the innermost axes that are nested
     /// contiguously.
     pub(crate) fn run(&self, operand: Operand) -> usize {
-        let dense = |run: usize, a: &Axis| {
+        let dense = |run: usize, a: &BundleAxis| {
             let next = a.strides[operand as usize] == isize::try_from(run).ok()?;
             next.then(|| run.saturating_mul(a.extent))
         };
@@ -108,7 +108,7 @@ impl Bundle {
     }
 
     /// Its axes, outermost first.
-    pub(crate) fn axes(&self) -> &[Axis] {
+    pub(crate) fn axes(&self) -> &[BundleAxis] {
         &self.axes
     }
 
@@ -170,7 +170,7 @@ impl Bundle {
     }
 }
 
-fn offset(axes: &[Axis], operand: Operand, mut point: usize) -> isize {
+fn offset(axes: &[BundleAxis], operand: Operand, mut point: usize) -> isize {
     let mut sum = 0;
     for axis in axes.iter().rev() {
         sum += (point % axis.extent) as isize * axis.strides[operand as usize];
@@ -180,12 +180,12 @@ fn offset(axes: &[Axis], operand: Operand, mut point: usize) -> isize {
 }
 
 /// Indices of an outer and an inner axis that can be merged into one with the strides of the inner.
-fn mergeable(axes: &[Axis]) -> Option<(usize, usize)> {
+fn mergeable(axes: &[BundleAxis]) -> Option<(usize, usize)> {
     let pairs = (0..axes.len()).flat_map(|o| (0..axes.len()).map(move |i| (o, i)));
     pairs.into_iter().find(|&(outer, inner)| outer != inner && nests(axes[outer], axes[inner]))
 }
 
-fn nests(outer: Axis, inner: Axis) -> bool {
+fn nests(outer: BundleAxis, inner: BundleAxis) -> bool {
     let extent = isize::try_from(inner.extent).unwrap_or(isize::MAX);
     (0..3).all(|t| inner.strides[t].checked_mul(extent) == Some(outer.strides[t]))
 }
@@ -194,8 +194,8 @@ fn nests(outer: Axis, inner: Axis) -> bool {
 mod tests {
     use super::*;
 
-    fn axis(extent: usize, stride: isize) -> Axis {
-        Axis { extent, strides: [stride; 3] }
+    fn axis(extent: usize, stride: isize) -> BundleAxis {
+        BundleAxis { extent, strides: [stride; 3] }
     }
 
     fn all(bundle: &Bundle) -> Vec<isize> {

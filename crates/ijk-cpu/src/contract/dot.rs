@@ -5,7 +5,7 @@ use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
-use super::rows::{FAR_GROUPS, MOST_LANES, Pairs, Rows, RowsFn};
+use super::rows::{DotArgs, DotFn, FAR_GROUPS, MOST_LANES, PairedDotArgs};
 use crate::scratch::Scratch;
 use crate::tuning::order::{
     DOT_COLUMNS, DOT_PREFETCH_BYTES, DOT_ROWS, DOT_STEP_BYTES, DOT_STREAM_BYTES, KC,
@@ -27,13 +27,13 @@ pub(crate) fn suits(problem: &Problem) -> bool {
 
 /// A prepared gemv with few rows, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
-pub(crate) struct Dots {
+pub(crate) struct DotGemv {
     /// Offset of each row.
     offsets: Vec<isize>,
-    kernel: RowsFn,
+    kernel: DotFn,
 }
 
-impl Dots {
+impl DotGemv {
     /// The prepared form of each batch, if operands and output are contiguous and k is one block.
     pub(crate) fn of(problem: &Problem) -> Option<Self> {
         let Problem { m, k, algebra, .. } = problem;
@@ -60,7 +60,7 @@ impl Dots {
         unsafe {
             let start = identity.cast::<W>().read_unaligned();
             (0..self.offsets.len()).for_each(|row| out.add(row).write(start));
-            (self.kernel)(&Rows {
+            (self.kernel)(&DotArgs {
                 k: problem.k.len(),
                 left: tensors.left,
                 offsets: self.offsets.as_ptr(),
@@ -76,7 +76,7 @@ impl Dots {
 /// Batched dot products: each batch is one row by one column, several batches at a time.
 ///
 /// # Safety
-/// As for [`gemm`](super::gemm::gemm), for all batches of a problem with one output for which [`Dots::of`] is `Some`;
+/// As for [`gemm`](super::gemm::gemm), for all batches of a problem with one output for which [`DotGemv::of`] is `Some`;
 /// `tensors` point to the first batch of the problem, not of `range`.
 pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range: Range<usize>) {
     let Some(kernels) = &problem.algebra.rows.kernels else { return };
@@ -93,7 +93,7 @@ pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range
         };
         // SAFETY: guaranteed by the caller: rows are contiguous, and the output has these elements.
         unsafe {
-            (kernels.pairs)(&Pairs {
+            (kernels.pairs)(&PairedDotArgs {
                 k: problem.k.len(),
                 rows: [rows(tensors.left, offsets[0]), rows(tensors.right, offsets[1])],
                 count,
@@ -108,7 +108,7 @@ pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range
 }
 
 /// The microkernel for the size of lhs: in cache, out of cache, or out of cache with short rows.
-fn kernel(problem: &Problem) -> Option<RowsFn> {
+fn kernel(problem: &Problem) -> Option<DotFn> {
     let Problem { batch, m, k, algebra, .. } = problem;
     let kernels = algebra.rows.kernels.as_ref()?;
     let elements = batch.len().saturating_mul(m.len()).saturating_mul(k.len());
@@ -178,7 +178,7 @@ unsafe fn some_rows<W: Word>(
             for column in 0..n.len() {
                 let right = right_run::<W>(problem, tensors, &steps, column, &mut packed, context);
                 let Some(right) = right else { return };
-                kernel(&Rows {
+                kernel(&DotArgs {
                     k: steps.len(),
                     left: tensors.left.cast::<W>().wrapping_offset(first).cast(),
                     offsets: offsets.as_ptr(),

@@ -23,20 +23,20 @@
 //! panels, rhs is not packed if k is contiguous: microkernels read the columns of a tile in place.
 
 use super::Context;
-use super::block::Block;
+use super::block::PreparedBlock;
 use super::bundle::{Bundle, Operand};
-use super::join::Join;
-use super::output::{Columns, Place, Rows};
+use super::join::StreamedOutput;
+use super::output::{ColumnOffsets, OutputRows, TileRows};
 use super::pack::Word;
 use super::panel::Flags;
 use super::problem::{Problem, Tensors};
-use super::shape::Shape;
-use super::shared::Panels;
-use super::side::{Panel, Side, rows_of};
-use super::stage::{Part, Stage};
-use super::steps::{Steps, blocks, rounds};
-use super::tasks::Cut;
-use super::tile::{Entry, Tile, smallest};
+use super::shape::Blocking;
+use super::shared::SharedPanels;
+use super::side::{PackedOperand, Panel, rows_of};
+use super::stage::{OutputTile, StagedOutput};
+use super::steps::{KBlock, blocks, rounds};
+use super::tasks::TaskPartition;
+use super::tile::{MicroTile, Microkernel, smallest};
 use crate::copy::fence;
 use crate::tuning::order::{BLOCK_BYTES, KC, RESIDENT_LHS_BYTES, ROUND_BYTES};
 use crate::tuning::time::{
@@ -52,9 +52,9 @@ struct Gemm<'a> {
     problem: &'a Problem,
     tensors: Tensors,
     context: &'a Context<'a>,
-    shape: Shape,
-    left: Side<'a>,
-    right: Side<'a>,
+    blocking: Blocking,
+    left: PackedOperand<'a>,
+    right: PackedOperand<'a>,
 }
 
 /// Computes one batch for the steps `ks` of k. The first block overwrites the output unless the problem accumulates.
@@ -68,8 +68,8 @@ pub(crate) unsafe fn gemm<W: Word>(
     ks: Range<usize>,
     context: &Context,
 ) {
-    let shape = Shape::of(problem, context.threads());
-    let gemm = Gemm::new(problem, tensors, context, shape);
+    let blocking = Blocking::of(problem, context.threads());
+    let gemm = Gemm::new(problem, tensors, context, blocking);
     let parts = gemm.parts();
     if parts == 1 {
         // SAFETY: guaranteed by the caller.
@@ -78,10 +78,10 @@ pub(crate) unsafe fn gemm<W: Word>(
     let panels = gemm.right.len().div_ceil(gemm.right.width);
     let start =
         |part| (crate::threads::cut(panels, part, parts) * gemm.right.width).min(gemm.right.len());
-    let shape = shape.in_one_range();
+    let blocking = blocking.in_one_range();
     context.parallel_for(parts, |part| {
         let alone = context.alone();
-        let gemm = Gemm::new(problem, tensors, &alone, shape);
+        let gemm = Gemm::new(problem, tensors, &alone, blocking);
         // SAFETY: guaranteed by the caller; parts differ in columns of the output.
         unsafe { gemm.part::<W>(start(part)..start(part + 1), ks.clone()) };
     });
@@ -95,32 +95,32 @@ pub(crate) unsafe fn gemm<W: Word>(
 pub(crate) unsafe fn with_panels<W: Word>(
     problem: &Problem,
     tensors: Tensors,
-    (operand, panels): (Operand, &Panels),
+    (operand, panels): (Operand, &SharedPanels),
     context: &Context,
 ) {
-    let shape = Shape::with_panels(problem, operand);
+    let blocking = Blocking::with_panels(problem, operand);
     // SAFETY: guaranteed by the caller.
-    unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
+    unsafe { Gemm::new(problem, tensors, context, blocking).round::<W>(panels) };
 }
 
-/// Computes one batch of a problem that is one [`Block`].
+/// Computes one batch of a problem that is one [`PreparedBlock`].
 ///
 /// # Safety
 /// As for [`gemm`].
 pub(crate) unsafe fn block<W: Word>(
     problem: &Problem,
     tensors: Tensors,
-    block: &Block,
+    block: &PreparedBlock,
     context: &Context,
 ) {
-    let gemm = Gemm::new(problem, tensors, context, block.shape);
+    let gemm = Gemm::new(problem, tensors, context, block.blocking);
     let (side, round) = (gemm.right, &block.round);
     let range = 0..side.len();
-    let flags = Panels::flags(side, &range, round);
+    let flags = SharedPanels::flags(side, &range, round);
     let elements = range.len().next_multiple_of(side.width) * problem.k.len();
     let Some(memory) = context.take(elements * size_of::<W>()) else { return };
     let (memory, within) = (memory.as_ptr(), None);
-    let shared = Panels { side, range, round, memory, flags: &flags, within };
+    let shared = SharedPanels { side, range, round, memory, flags: &flags, within };
     let rows = 0..gemm.left.len();
     // SAFETY: the scratch has room for the panels; the caller guarantees the rest.
     unsafe {
@@ -130,8 +130,8 @@ pub(crate) unsafe fn block<W: Word>(
 }
 
 /// Blocking of the shared operand: the part of it that is packed at a time.
-pub(super) struct Room {
-    join: Option<Join>,
+pub(super) struct SharedBlock {
+    join: Option<StreamedOutput>,
     /// Rows (or columns) come in multiples of `unit`,
     unit: usize,
     /// at most `widest` of them.
@@ -142,21 +142,21 @@ pub(super) struct Room {
     pub(super) bytes: usize,
 }
 
-impl Room {
+impl SharedBlock {
     /// Blocking for `rows` rows (or columns) of the shared operand and `ks` steps.
     pub(super) fn of(
         problem: &Problem,
-        shape: &Shape,
+        blocking: &Blocking,
         rows: usize,
         ks: usize,
         size: usize,
     ) -> Self {
-        let steps = shape.block(ks);
+        let steps = blocking.block(ks);
         let widest = (ROUND_BYTES / (KC * size)).min(BLOCK_BYTES / (steps * size).max(1)).max(1);
-        let join = Join::of(problem, shape);
-        let own = if shape.resident { shape.rows } else { shape.columns };
+        let join = StreamedOutput::of(problem, blocking);
+        let own = if blocking.shares_lhs { blocking.mr } else { blocking.nr };
         let unit = join.map_or(own, |join| join.columns);
-        let widest = (widest * shape.ranges).next_multiple_of(unit);
+        let widest = (widest * blocking.ranges).next_multiple_of(unit);
         let width = rows.min(widest).next_multiple_of(unit);
         // Whole cache lines along the other axis of k justify more scratch memory.
         let bytes = if problem.tile.is_some() { 2 * ROUND_BYTES } else { ROUND_BYTES };
@@ -167,23 +167,23 @@ impl Room {
 }
 
 /// One value for each lhs panel of a group.
-type Group<T> = SmallVec<[T; GROUP_PANELS]>;
+type PanelGroup<T> = SmallVec<[T; GROUP_PANELS]>;
 
 /// The rows and columns of the output that a task writes.
-struct Out<'a> {
-    rows: &'a Rows<'a>,
-    columns: &'a Columns,
+struct TileOutput<'a> {
+    rows: &'a OutputRows<'a>,
+    columns: &'a ColumnOffsets,
 }
 
 /// Lines to prefetch during a tile: byte offsets from the element at the origin plus the offset of a step.
-struct Ahead {
+struct PrefetchLines {
     from: *const u8,
     lines: Vec<isize>,
 }
 
-impl Ahead {
+impl PrefetchLines {
     /// The lines of some rows.
-    fn of(side: Side, rows: Range<usize>, from: *const u8) -> Self {
+    fn of(side: PackedOperand, rows: Range<usize>, from: *const u8) -> Self {
         Self { from, lines: side.lines(rows) }
     }
 
@@ -193,28 +193,33 @@ impl Ahead {
 }
 
 impl<'a> Gemm<'a> {
-    fn new(problem: &'a Problem, tensors: Tensors, context: &'a Context<'a>, shape: Shape) -> Self {
-        let left = Side::new(problem, tensors, Operand::Left, shape.rows)
-            .lying(shape.lying.map(|lying| lying.lies()));
-        let right = Side::new(problem, tensors, Operand::Right, shape.columns)
-            .lying(shape.across.map(|across| across.lies(shape.columns)));
-        Self { problem, tensors, context, shape, left, right }
+    fn new(
+        problem: &'a Problem,
+        tensors: Tensors,
+        context: &'a Context<'a>,
+        blocking: Blocking,
+    ) -> Self {
+        let left = PackedOperand::new(problem, tensors, Operand::Left, blocking.mr)
+            .read_in_place(blocking.unpacked_lhs.map(|lhs| lhs.in_place()));
+        let right = PackedOperand::new(problem, tensors, Operand::Right, blocking.nr)
+            .read_in_place(blocking.unpacked_rhs.map(|rhs| rhs.in_place(blocking.nr)));
+        Self { problem, tensors, context, blocking, left, right }
     }
 
     /// The operand whose panels are packed first and shared by threads.
-    fn shared(&self) -> Side<'a> {
-        if self.shape.resident { self.left } else { self.right }
+    fn shared(&self) -> PackedOperand<'a> {
+        if self.blocking.shares_lhs { self.left } else { self.right }
     }
 
     /// Number of parts into which columns are cut for threads that share no panels. For small problems, packing lhs in
     /// each thread takes less time than moving a shared panel between cores.
     fn parts(&self) -> usize {
-        let Shape { direct, resident, .. } = self.shape;
+        let Blocking { direct, shares_lhs, .. } = self.blocking;
         let threads = self.context.threads();
         // The rounds of a k-tile depend on the number of columns, and so would the order of summation; joined columns
         // are not cut either.
-        let joins = Join::of(self.problem, &self.shape).is_some();
-        let any = !(direct || resident || self.problem.tile.is_some() || joins);
+        let joins = StreamedOutput::of(self.problem, &self.blocking).is_some();
+        let any = !(direct || shares_lhs || self.problem.tile.is_some() || joins);
         let few = self.problem.points() <= SEPARATE_POINTS;
         let wide = self.right.len() >= SEPARATE_PANELS * threads * self.right.width;
         if any && few && wide { threads } else { 1 }
@@ -225,21 +230,21 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`gemm`].
     unsafe fn part<W: Word>(&self, range: Range<usize>, ks: Range<usize>) {
-        let Self { problem, context, shape, .. } = *self;
+        let Self { problem, context, blocking, .. } = *self;
         let side = self.shared();
-        let room = Room::of(problem, &shape, range.len(), ks.len(), size_of::<W>());
-        let Room { join, unit, widest, most, bytes } = room;
+        let room = SharedBlock::of(problem, &blocking, range.len(), ks.len(), size_of::<W>());
+        let SharedBlock { join, unit, widest, most, bytes } = room;
         let Some(memory) = context.take(bytes) else { return };
         for range in blocks(range, widest, unit) {
-            for round in rounds(problem, shape, ks.clone(), most) {
+            for round in rounds(problem, blocking, ks.clone(), most) {
                 if context.have_ended() {
                     return;
                 }
-                let flags = Panels::flags(side, &range, &round);
+                let flags = SharedPanels::flags(side, &range, &round);
                 let memory = memory.as_ptr().cast();
                 let range = range.clone();
                 let (round, flags) = (&round, &flags[..]);
-                let shared = Panels { side, range, round, memory, flags, within: None };
+                let shared = SharedPanels { side, range, round, memory, flags, within: None };
                 // SAFETY: the scratch has room for the largest block and round; the caller guarantees the rest.
                 unsafe {
                     shared.pack::<W>(context);
@@ -256,11 +261,11 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`gemm`]; the shared panels are packed.
-    unsafe fn round<W: Word>(&self, shared: &Panels) {
-        let Shape { direct, resident, ranges, group, .. } = self.shape;
-        let other = if resident { self.right } else { self.left };
+    unsafe fn round<W: Word>(&self, shared: &SharedPanels) {
+        let Blocking { direct, shares_lhs, ranges, group, .. } = self.blocking;
+        let other = if shares_lhs { self.right } else { self.left };
         let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();
-        let most = match (direct, resident) {
+        let most = match (direct, shares_lhs) {
             (true, _) => UNPACKED_LHS_ROWS / other.width,
             (_, true) => {
                 RESIDENT_LHS_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width
@@ -278,10 +283,10 @@ impl<'a> Gemm<'a> {
         }
         let panels = other.len().div_ceil(other.width);
         let cut = match ranges {
-            1 => Cut::new(panels, most, shared.panels(), threads),
-            _ => Cut::by_ranges(panels, most, shared.panels(), ranges),
+            1 => TaskPartition::new(panels, most, shared.panels(), threads),
+            _ => TaskPartition::by_ranges(panels, most, shared.panels(), ranges),
         };
-        let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
+        let columns = (!shares_lhs).then(|| ColumnOffsets::new(self.problem, &shared.range));
         cut.run(self.context, |panels, part| {
             let rows = rows_of(&(0..other.len()), other.width, panels);
             // SAFETY: guaranteed by the caller; tasks differ in rows or columns of the output.
@@ -298,11 +303,11 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round); the round is one block of k.
-    unsafe fn joined<W: Word>(&self, shared: &Panels, join: &Join) {
+    unsafe fn joined<W: Word>(&self, shared: &SharedPanels, join: &StreamedOutput) {
         let Self { problem, context, left, .. } = *self;
         let Some(steps) = shared.round.blocks.first() else { return };
         let dense = problem.dense(join.rows);
-        let out = Rows::few(&dense);
+        let out = OutputRows::few(&dense);
         let parts = left.len().div_ceil(join.rows);
         context.parallel_in_order(parts, |part| {
             let all = self.tensors;
@@ -325,8 +330,8 @@ impl<'a> Gemm<'a> {
                 let columns = start..start + join.columns;
                 let before = (rows.start + columns.start * join.rows) * size_of::<W>();
                 let tensors = Tensors { out: memory.as_ptr().wrapping_sub(before), ..all };
-                let gemm = Gemm::new(&dense, tensors, context, self.shape);
-                let out = Out { rows: &out, columns: &Columns::new(&dense, &columns) };
+                let gemm = Gemm::new(&dense, tensors, context, self.blocking);
+                let out = TileOutput { rows: &out, columns: &ColumnOffsets::new(&dense, &columns) };
                 let first = (start - shared.range.start) / shared.side.width;
                 let some = first..first + join.columns / shared.side.width;
                 let common = shared.some::<W>(0, &some);
@@ -344,10 +349,10 @@ impl<'a> Gemm<'a> {
     }
 
     /// The staging of rows in scratch memory, if the output is faster to write from there.
-    fn stage(&self, shared: &Panels) -> Option<Stage> {
+    fn stage(&self, shared: &SharedPanels) -> Option<StagedOutput> {
         let (threads, level) = (self.context.threads(), self.context.level);
-        let rows = !self.shape.resident;
-        rows.then(|| Stage::of(self.problem, &shared.range, (threads, level))).flatten()
+        let rows = !self.blocking.shares_lhs;
+        rows.then(|| StagedOutput::of(self.problem, &shared.range, (threads, level))).flatten()
     }
 
     /// Computes some rows in scratch memory, `most` panels at a time, and moves them to the output.
@@ -356,8 +361,8 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn staged<W: Word>(
         &self,
-        shared: &Panels,
-        (stage, rows): (&Stage, Range<usize>),
+        shared: &SharedPanels,
+        (stage, rows): (&StagedOutput, Range<usize>),
         most: usize,
     ) {
         // SAFETY: guaranteed by the caller; the part has room for the rows.
@@ -375,17 +380,22 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    unsafe fn columns<W: Word>(&self, shared: &Panels, columns: Range<usize>, part: Range<usize>) {
+    unsafe fn columns<W: Word>(
+        &self,
+        shared: &SharedPanels,
+        columns: Range<usize>,
+        part: Range<usize>,
+    ) {
         // SAFETY: guaranteed by the caller; the part has room for the columns.
         unsafe {
-            if self.shape.across.is_some_and(|across| across.windows) {
-                let stage = Stage::of_all_rows(self.problem);
+            if self.blocking.unpacked_rhs.is_some_and(|rhs| rhs.windows) {
+                let stage = StagedOutput::of_all_rows(self.problem);
                 let ranges = (shared.rows_of(part.clone()), columns.clone());
                 self.by_part(shared, &stage, ranges, |gemm, all| {
                     gemm.packed::<W>(shared, (gemm.right, columns), part, all);
                 });
             } else {
-                let all = Columns::new(self.problem, &columns);
+                let all = ColumnOffsets::new(self.problem, &columns);
                 self.packed::<W>(shared, (self.right, columns), part, &all);
             }
         }
@@ -397,18 +407,18 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round); `compute` computes all of them.
     unsafe fn by_part(
         &self,
-        shared: &Panels,
-        stage: &Stage,
+        shared: &SharedPanels,
+        stage: &StagedOutput,
         (rows, columns): (Range<usize>, Range<usize>),
-        compute: impl FnOnce(&Gemm, &Columns),
+        compute: impl FnOnce(&Gemm, &ColumnOffsets),
     ) {
         let ranges = (rows, columns.clone());
-        let part = Part::new((self.problem, stage), self.tensors.out, ranges, self.context);
+        let part = OutputTile::new((self.problem, stage), self.tensors.out, ranges, self.context);
         let Some(part) = part else { return };
         let dense = part.dense();
         let tensors = Tensors { out: part.origin(), ..self.tensors };
-        let gemm = Gemm::new(&dense, tensors, self.context, self.shape);
-        let columns = Columns::new(&dense, &columns);
+        let gemm = Gemm::new(&dense, tensors, self.context, self.blocking);
+        let columns = ColumnOffsets::new(&dense, &columns);
         // SAFETY: guaranteed by the caller.
         unsafe {
             if shared.round.blocks.first().is_some_and(|steps| steps.accumulate) {
@@ -425,14 +435,14 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn rows<W: Word>(
         &self,
-        shared: &Panels,
+        shared: &SharedPanels,
         rows: Range<usize>,
         part: Range<usize>,
-        columns: &Columns,
+        columns: &ColumnOffsets,
     ) {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            match self.shape.direct {
+            match self.blocking.direct {
                 true => self.direct_rows::<W>(shared, rows, part, columns),
                 false => self.packed::<W>(shared, (self.left, rows), part, columns),
             }
@@ -446,19 +456,19 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn packed<W: Word>(
         &self,
-        shared: &Panels,
-        (other, rows): (Side, Range<usize>),
+        shared: &SharedPanels,
+        (other, rows): (PackedOperand, Range<usize>),
         part: Range<usize>,
-        columns: &Columns,
+        columns: &ColumnOffsets,
     ) {
-        let out = match self.shape.resident {
-            true => Rows::new(self.problem, &shared.range),
-            false => Rows::new(self.problem, &rows),
+        let out = match self.blocking.shares_lhs {
+            true => OutputRows::new(self.problem, &shared.range),
+            false => OutputRows::new(self.problem, &rows),
         };
-        let out = Out { rows: &out, columns };
+        let out = TileOutput { rows: &out, columns };
         let panels = rows.len().div_ceil(other.width);
-        let Shape { resident, group, .. } = self.shape;
-        let (room, fetches) = if resident { (panels, false) } else { (group, self.fetches()) };
+        let Blocking { shares_lhs, group, .. } = self.blocking;
+        let (room, fetches) = if shares_lhs { (panels, false) } else { (group, self.fetches()) };
         let elements = room * shared.longest() * other.width;
         let Some(memory) = self.context.take(elements * size_of::<W>()) else { return };
         let memory = memory.as_ptr().cast::<W>();
@@ -472,7 +482,7 @@ impl<'a> Gemm<'a> {
                 unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
             };
             let common = shared.some::<W>(block, &part);
-            if resident {
+            if shares_lhs {
                 let own: Vec<Panel> = (0..panels).map(pack).collect();
                 for &left in common.iter().take_while(|_| !self.context.have_ended()) {
                     // SAFETY: the panels are packed; the caller guarantees the rest.
@@ -482,19 +492,19 @@ impl<'a> Gemm<'a> {
             }
             let ahead = |panel: usize| match next {
                 _ if panel + room < panels && fetches => {
-                    Ahead::of(other, other.rows(&rows, panel + room), self.tensors.left)
+                    PrefetchLines::of(other, other.rows(&rows, panel + room), self.tensors.left)
                 }
                 Some([next, _]) if rows.end == other.len() && panel + 1 == panels => {
-                    Ahead::of(other, other.rows(&(0..other.len()), 0), next)
+                    PrefetchLines::of(other, other.rows(&(0..other.len()), 0), next)
                 }
-                _ => Ahead::nothing(),
+                _ => PrefetchLines::nothing(),
             };
             for start in (0..panels).step_by(room) {
                 if self.context.have_ended() {
                     return;
                 }
                 let group = start..(start + room).min(panels);
-                let lefts: Group<_> = group.map(|panel| (pack(panel), ahead(panel))).collect();
+                let lefts: PanelGroup<_> = group.map(|panel| (pack(panel), ahead(panel))).collect();
                 // SAFETY: the panels are packed; the caller guarantees the rest.
                 unsafe { self.strips::<W>(steps, &lefts, &common, &out) };
             }
@@ -505,9 +515,15 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round); the panels are packed.
-    unsafe fn strip<W: Word>(&self, steps: &Steps, left: Panel, right: &[Panel], out: &Out) {
+    unsafe fn strip<W: Word>(
+        &self,
+        steps: &KBlock,
+        left: Panel,
+        right: &[Panel],
+        out: &TileOutput,
+    ) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.strips::<W>(steps, &[(left, Ahead::nothing())], right, out) };
+        unsafe { self.strips::<W>(steps, &[(left, PrefetchLines::nothing())], right, out) };
     }
 
     /// Computes the tiles of several lhs panels by several rhs panels, with prefetch. The lhs panels form the inner
@@ -517,14 +533,15 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round); the panels are packed.
     unsafe fn strips<W: Word>(
         &self,
-        steps: &Steps,
-        left: &[(Panel, Ahead)],
+        steps: &KBlock,
+        left: &[(Panel, PrefetchLines)],
         right: &[Panel],
-        out: &Out,
+        out: &TileOutput,
     ) {
         let each = steps.len().div_ceil(right.len().max(1));
-        let mut tiles: Group<_> = left.iter().map(|left| self.tile(steps, left, out)).collect();
-        let mut entries = Group::<Entry>::new();
+        let mut tiles: PanelGroup<_> =
+            left.iter().map(|left| self.tile(steps, left, out)).collect();
+        let mut entries = PanelGroup::<Microkernel>::new();
         for (n, panel) in right.iter().enumerate() {
             // Selecting a microkernel takes longer than a few of its steps, so it is done once for panels of the same
             // kind.
@@ -551,23 +568,23 @@ impl<'a> Gemm<'a> {
         };
         let Problem { m, n, k, .. } = self.problem;
         let batches = self.tensors.next.is_some();
-        let soon = self.shape.far && n.len() <= PREFETCHED_PANELS * self.shape.columns;
+        let soon = self.blocking.out_of_l2 && n.len() <= PREFETCHED_PANELS * self.blocking.nr;
         batches
             || soon
-            || self.shape.ranges > 1
+            || self.blocking.ranges > 1
             || k.len() / 2 >= n.len()
-            || distance(n, self.shape.columns) < distance(m, self.shape.rows)
+            || distance(n, self.blocking.nr) < distance(m, self.blocking.mr)
     }
 
     /// The microkernel for an lhs and an rhs panel.
-    fn entry(&self, left: &Panel, right: &Panel) -> Entry {
+    fn entry(&self, left: &Panel, right: &Panel) -> Microkernel {
         let algebra = &self.problem.algebra;
         // The microkernel must not write beyond panels that are filled up.
-        let groups = left.count.div_ceil(algebra.lanes)..=self.shape.rows / algebra.lanes;
-        let columns = right.count..=self.shape.columns;
-        if right.lies {
-            let windows = self.shape.across.is_some_and(|across| across.windows);
-            let entries = if windows { algebra.tiles.windows } else { algebra.tiles.across };
+        let groups = left.count.div_ceil(algebra.lanes)..=self.blocking.mr / algebra.lanes;
+        let columns = right.count..=self.blocking.nr;
+        if right.in_place {
+            let windows = self.blocking.unpacked_rhs.is_some_and(|rhs| rhs.windows);
+            let entries = if windows { algebra.tiles.windows } else { algebra.tiles.rhs_in_place };
             return smallest(entries, groups, columns);
         }
         let fast = algebra.guarded && (algebra.nan_free)(left.flags, right.flags);
@@ -585,12 +602,12 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn direct_rows<W: Word>(
         &self,
-        shared: &Panels,
+        shared: &SharedPanels,
         rows: Range<usize>,
         part: Range<usize>,
-        columns: &Columns,
+        columns: &ColumnOffsets,
     ) {
-        let out = Out { rows: &Rows::few(self.problem), columns };
+        let out = TileOutput { rows: &OutputRows::few(self.problem), columns };
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
         for (block, steps) in shared.round.blocks.iter().enumerate() {
@@ -615,14 +632,14 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn direct_run<W: Word>(
         &self,
-        steps: &Steps,
+        steps: &KBlock,
         right: &[Panel],
         rows: Range<usize>,
         left: *const W,
-        out: &Out,
+        out: &TileOutput,
     ) {
         let algebra = &self.problem.algebra;
-        let of_width = |e: &&Entry| e.columns == self.shape.columns;
+        let of_width = |e: &&Microkernel| e.columns == self.blocking.nr;
         let mut start = rows.start;
         while start < rows.end {
             let groups = (rows.end - start) / algebra.lanes;
@@ -633,8 +650,8 @@ impl<'a> Gemm<'a> {
             // SAFETY: `count` rows remain.
             let data = unsafe { left.add(start - rows.start) };
             let flags = Flags::NONE;
-            let left = Panel { data: data.cast(), start, count, flags, lies: false };
-            let (place, mut tile) = self.tile(steps, &(left, Ahead::nothing()), out);
+            let left = Panel { data: data.cast(), start, count, flags, in_place: false };
+            let (place, mut tile) = self.tile(steps, &(left, PrefetchLines::nothing()), out);
             for right in right {
                 // SAFETY: the rows are there; the panel is packed.
                 unsafe { self.compute::<W>(entry, &mut tile, right, (place, out.columns)) };
@@ -651,10 +668,10 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn direct_tail<W: Word>(
         &self,
-        steps: &Steps,
+        steps: &KBlock,
         right: &[Panel],
         rows: Range<usize>,
-        out: &Out,
+        out: &TileOutput,
     ) {
         if rows.is_empty() {
             return;
@@ -673,26 +690,26 @@ impl<'a> Gemm<'a> {
     /// output.
     fn tile<'o>(
         &self,
-        steps: &Steps,
-        (left, ahead): &(Panel, Ahead),
-        out: &'o Out,
-    ) -> (Place<'o>, Tile) {
-        let tile = Tile {
+        steps: &KBlock,
+        (left, ahead): &(Panel, PrefetchLines),
+        out: &'o TileOutput,
+    ) -> (TileRows<'o>, MicroTile) {
+        let tile = MicroTile {
             k: steps.len(),
             left: left.data,
-            left_step: match self.shape.lying {
-                Some(lying) if left.lies => lying.step,
-                _ => self.shape.rows,
+            left_step: match self.blocking.unpacked_lhs {
+                Some(lhs) if left.in_place => lhs.step,
+                _ => self.blocking.mr,
             },
             left_offsets: steps.offsets(Operand::Left).as_ptr(),
-            ahead: self.shape.far,
+            ahead: self.blocking.out_of_l2,
             fetched: 0,
             fetches: 0,
             lines: (ahead.lines.as_ptr(), ahead.lines.len()),
             next: ahead.from,
             right: ptr::null(),
-            right_step: self.shape.columns,
-            right_apart: self.shape.across.map_or(1, |across| across.apart),
+            right_step: self.blocking.nr,
+            right_apart: self.blocking.unpacked_rhs.map_or(1, |rhs| rhs.apart),
             right_offsets: steps.offsets(Operand::Right).as_ptr(),
             out: self.tensors.out,
             columns: ptr::null(),
@@ -701,7 +718,7 @@ impl<'a> Gemm<'a> {
             accumulate: steps.accumulate,
             identity: self.problem.algebra.identity.0.as_ptr(),
         };
-        (Place::new(out.rows, left.start, left.count), tile)
+        (TileRows::new(out.rows, left.start, left.count), tile)
     }
 
     /// Computes the tile of an lhs panel by an rhs panel.
@@ -711,14 +728,14 @@ impl<'a> Gemm<'a> {
     #[inline(always)]
     unsafe fn compute<W: Word>(
         &self,
-        entry: Entry,
-        tile: &mut Tile,
+        entry: Microkernel,
+        tile: &mut MicroTile,
         right: &Panel,
-        (place, columns): (Place, &Columns),
+        (place, columns): (TileRows, &ColumnOffsets),
     ) {
         let columns = columns.at(right.start, right.count);
         tile.right = right.data;
-        tile.right_step = if right.lies { 1 } else { self.shape.columns };
+        tile.right_step = if right.in_place { 1 } else { self.blocking.nr };
         (tile.columns, tile.width) = (columns.as_ptr(), columns.len());
         // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
         unsafe { place.write::<W>(self.tensors, entry, tile, columns) };

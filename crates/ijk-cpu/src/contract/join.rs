@@ -4,7 +4,7 @@
 
 use super::bundle::Operand;
 use super::problem::Problem;
-use super::shape::Shape;
+use super::shape::Blocking;
 use crate::Level;
 use crate::copy::{Copier, Side};
 use crate::tuning::order::LONG_RUN;
@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// Extents of a part and of the runs that are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Join {
+pub(crate) struct StreamedOutput {
     /// Rows of a contiguous run.
     run: usize,
     /// Columns whose runs are joined.
@@ -27,9 +27,9 @@ pub(crate) struct Join {
     pub(crate) columns: usize,
 }
 
-impl Join {
+impl StreamedOutput {
     /// The parts of a problem for which joining pays; n is a multiple of their columns.
-    pub(crate) fn of(problem: &Problem, shape: &Shape) -> Option<Self> {
+    pub(crate) fn of(problem: &Problem, blocking: &Blocking) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
         if problem.outputs().saturating_mul(algebra.size) < STREAMED_OUTPUT_BYTES {
             return None;
@@ -37,8 +37,9 @@ impl Join {
         let run = m.run(Operand::Out);
         let (extent, distance) = n.inner(Operand::Out);
         let rows = run * (STREAMED_ROWS / run.max(1)).max(1);
-        let (pieces, columns) = columns(extent, shape.columns);
-        let simple = !(*accumulate || shape.direct || shape.resident || problem.tile.is_some());
+        let (pieces, columns) = columns(extent, blocking.nr);
+        let simple =
+            !(*accumulate || blocking.direct || blocking.shares_lhs || problem.tile.is_some());
         let few = (1..=STREAMED_STEPS).contains(&k.len());
         let short = run >= LONG_RUN && run * algebra.size <= STREAMED_LONG_BYTES;
         let next = distance == run as isize && n.len().is_multiple_of(columns);

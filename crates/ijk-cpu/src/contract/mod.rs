@@ -19,7 +19,7 @@
 //!
 //! It is a function of extents, strides, element type and level, not of the number of threads. k is cut into blocks of
 //! nearly equal length and at [`SPLIT_K_STEPS`], never by thread; within a block steps follow each other, or lanes are combined
-//! as a fixed tree. Blocks have [`KC`]/2 to 2·[`KC`] steps ([`shape::Shape::block`]), so the error of an element that
+//! as a fixed tree. Blocks have [`KC`]/2 to 2·[`KC`] steps ([`shape::Blocking::block`]), so the error of an element that
 //! sums K products is at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
 
 mod across;
@@ -60,18 +60,20 @@ use crate::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_PARTS, SPLIT_K_STEPS};
 use crate::tuning::time::{BATCH_TASKS_PER_THREAD, BATCHES_PER_THREAD, CANCEL_NANOSECONDS};
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
-use block::Block;
+use block::PreparedBlock;
 use bundle::{Bundle, Operand};
-use dot::Dots;
+use dot::DotGemv;
 use ijk_plan::plan::Contraction;
 use ijk_types::DType;
 use pack::Word;
 use problem::{Problem, Tensors};
-use small::Small;
+use small::SmallGemm;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use packed::{Fixed, Packed, Part, Same};
+pub(crate) use packed::{
+    PackedSharedOperand, SharedArgument, SharedOperandGemm, SharedOperandPart,
+};
 
 /// Execution environment of a contraction.
 pub(crate) struct Context<'a> {
@@ -201,7 +203,7 @@ pub(crate) unsafe fn contract(
     context: &Context,
 ) -> Result<(), RunError> {
     let costs = Costs::new(&Probe::typical(context.level, 1));
-    let prepared = Prepared::new(task, context.level, &costs);
+    let prepared = ContractProgram::new(task, context.level, &costs);
     let prepared = prepared.expect("plans contract only what Contraction::supports");
     // SAFETY: guaranteed by the caller.
     unsafe { prepared.run(a, b, c, context) };
@@ -210,7 +212,7 @@ pub(crate) unsafe fn contract(
 
 /// A contraction prepared for execution, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct ContractProgram {
     /// The contraction.
     pub(crate) task: Contraction,
     /// Instruction set for which it is prepared.
@@ -218,39 +220,39 @@ pub(crate) struct Prepared {
     /// Canonical form, without addresses.
     problem: Problem,
     /// Algorithm of its batches.
-    way: Way,
+    way: Algorithm,
     /// Estimated nanoseconds on one thread.
     cost: f64,
 }
 
 /// Algorithm of a batch.
 #[derive(Clone, Debug)]
-enum Way {
+enum Algorithm {
     /// One call of a microkernel for all of it, or for each of several parts.
-    Small(Small),
+    SmallGemm(SmallGemm),
     /// gemv, by one call of a microkernel.
-    Dots(Dots),
-    /// Blocked loops, dot products, axpy, … selected by [`steps()`]; with a [`Block`], one block on one thread.
-    Large(Option<Box<Block>>),
+    DotGemv(DotGemv),
+    /// Blocked loops, dot products, axpy, … selected by [`steps()`]; with a [`PreparedBlock`], one block on one thread.
+    Large(Option<Box<PreparedBlock>>),
 }
 
-impl Prepared {
+impl ContractProgram {
     /// Prepares a contraction; `None` if it has no microkernels (see [`Contraction::supports`]).
     pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let problem = Problem::new(task, algebra, Tensors::nowhere());
         // A row by a column has k in the lanes; [`small`] would fill one lane with the row.
-        let one = if problem.outputs() == 1 { Dots::of(&problem) } else { None };
+        let one = if problem.outputs() == 1 { DotGemv::of(&problem) } else { None };
         let (problem, way) = if let Some(dots) = one {
-            (problem, Way::Dots(dots))
-        } else if let Some(small) = Small::of(&problem, level) {
-            (problem, Way::Small(small))
-        } else if let Some(dots) = Dots::of(&problem) {
-            (problem, Way::Dots(dots))
+            (problem, Algorithm::DotGemv(dots))
+        } else if let Some(small) = SmallGemm::of(&problem, level) {
+            (problem, Algorithm::SmallGemm(small))
+        } else if let Some(dots) = DotGemv::of(&problem) {
+            (problem, Algorithm::DotGemv(dots))
         } else {
             let problem = problem.in_units();
-            let block = Block::of(&problem, level);
-            (problem, Way::Large(block.map(Box::new)))
+            let block = PreparedBlock::of(&problem, level);
+            (problem, Algorithm::Large(block.map(Box::new)))
         };
         let cost = costs.nanoseconds(&work(&problem, task.dtype));
         Some(Self { task: task.clone(), level, problem, way, cost })
@@ -264,17 +266,17 @@ impl Prepared {
     /// Upper bound of its scratch memory.
     pub(crate) fn need(&self) -> Need {
         match &self.way {
-            Way::Small(_) | Way::Dots(_) => Need::default(),
-            Way::Large(_) => need::need(&self.problem),
+            Algorithm::SmallGemm(_) | Algorithm::DotGemv(_) => Need::default(),
+            Algorithm::Large(_) => need::need(&self.problem),
         }
     }
 
     /// Returns true if each batch is one call of a microkernel on unpacked operands.
     pub(crate) fn is_settled(&self) -> bool {
         match &self.way {
-            Way::Small(small) => small.reads_in_place(),
-            Way::Dots(_) => true,
-            Way::Large(_) => false,
+            Algorithm::SmallGemm(small) => small.reads_in_place(),
+            Algorithm::DotGemv(_) => true,
+            Algorithm::Large(_) => false,
         }
     }
 
@@ -331,11 +333,11 @@ impl Prepared {
             let brief = start..start.saturating_add(brief).min(range.end);
             // SAFETY: guaranteed by the caller.
             unsafe {
-                if matches!(self.way, Way::Dots(_)) && self.problem.outputs() == 1 {
+                if matches!(self.way, Algorithm::DotGemv(_)) && self.problem.outputs() == 1 {
                     dot::batches::<W>(&self.problem, tensors, brief);
                     continue;
                 }
-                if let Way::Small(small) = &self.way
+                if let Algorithm::SmallGemm(small) = &self.way
                     && small.run_batches::<W>(&self.problem, tensors, brief.clone())
                 {
                     continue;
@@ -353,9 +355,9 @@ impl Prepared {
         let batch = &self.problem.batch;
         let at = |n: usize| tensors.at::<W>(batch, n);
         let looks_ahead = match &self.way {
-            Way::Small(small) => small.looks_ahead(),
-            Way::Dots(_) => false,
-            Way::Large(_) => true,
+            Algorithm::SmallGemm(small) => small.looks_ahead(),
+            Algorithm::DotGemv(_) => false,
+            Algorithm::Large(_) => true,
         };
         let next = (looks_ahead && n + 1 < batch.len()).then(|| at(n + 1));
         let next = next.map(|next| [next.left, next.right]);
@@ -363,9 +365,9 @@ impl Prepared {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.way {
-                Way::Small(small) => small.run::<W>(&self.problem, tensors, context),
-                Way::Dots(dots) => dots.run::<W>(&self.problem, tensors),
-                Way::Large(block) => match block {
+                Algorithm::SmallGemm(small) => small.run::<W>(&self.problem, tensors, context),
+                Algorithm::DotGemv(dots) => dots.run::<W>(&self.problem, tensors),
+                Algorithm::Large(block) => match block {
                     Some(block) if context.threads() == 1 => {
                         gemm::block::<W>(&self.problem, tensors, block, context);
                     }
@@ -398,7 +400,7 @@ unsafe fn large<W: Word>(problem: &Problem, tensors: Tensors, context: &Context)
     // SAFETY: guaranteed by the caller.
     unsafe {
         if problem.outputs() <= SPLIT_K_OUTPUTS && k >= 2 * SPLIT_K_STEPS {
-            in_parts::<W>(problem, tensors, k, context);
+            split_k::<W>(problem, tensors, k, context);
         } else {
             steps::<W>(problem, tensors, 0..k, context);
         }
@@ -428,7 +430,7 @@ unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, 
 ///
 /// # Safety
 /// As for [`contract`].
-unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, context: &Context) {
+unsafe fn split_k<W: Word>(problem: &Problem, tensors: Tensors, k: usize, context: &Context) {
     let length = k.div_ceil(SPLIT_K_PARTS).next_multiple_of(SPLIT_K_STEPS);
     let length = length.next_multiple_of(problem.tile.map_or(1, |tile| tile.unit().clamp(1, k)));
     let (parts, outputs) = (k.div_ceil(length), problem.outputs());
@@ -459,14 +461,14 @@ unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, conte
         distance *= 2;
     }
     // SAFETY: the first part holds the result.
-    unsafe { undensely::<W>(problem, tensors, at(0)) };
+    unsafe { scatter_output::<W>(problem, tensors, at(0)) };
 }
 
 /// Scatters contiguous columns to the output.
 ///
 /// # Safety
 /// As for [`contract`]; `from` holds one batch of the output.
-unsafe fn undensely<W: Word>(problem: &Problem, tensors: Tensors, from: *const W) {
+unsafe fn scatter_output<W: Word>(problem: &Problem, tensors: Tensors, from: *const W) {
     let offsets = |bundle: &Bundle| {
         let mut out = vec![0; bundle.len()];
         bundle.offsets(Operand::Out, 0, &mut out);

@@ -1,9 +1,9 @@
 //! Upper bound of the scratch memory of a contraction.
 
 use super::bundle::Operand;
-use super::gemm::Room;
+use super::gemm::SharedBlock;
 use super::problem::Problem;
-use super::shape::Shape;
+use super::shape::Blocking;
 use super::{dot, scaled, thin};
 use crate::scratch::Need;
 use crate::tuning::order::{
@@ -21,18 +21,18 @@ pub(super) fn need(problem: &Problem) -> Need {
         let parts = if k >= 2 * SPLIT_K_STEPS { SPLIT_K_PARTS } else { 0 };
         return Need { shared: parts.saturating_mul(problem.outputs() * size) as u64, each: 0 };
     }
-    let shape = Shape::of(problem, 1);
-    let (shared, width) = match shape.resident {
-        true => (problem.m.len(), shape.rows),
-        false => (problem.n.len(), shape.columns),
+    let blocking = Blocking::of(problem, 1);
+    let (shared, width) = match blocking.shares_lhs {
+        true => (problem.m.len(), blocking.mr),
+        false => (problem.n.len(), blocking.nr),
     };
     let in_parts = problem.outputs() <= SPLIT_K_OUTPUTS && k >= 2 * SPLIT_K_STEPS;
     let steps =
         if in_parts { k.div_ceil(SPLIT_K_PARTS).next_multiple_of(SPLIT_K_STEPS) } else { k };
-    let room = Room::of(problem, &shape, shared, steps, size);
+    let room = SharedBlock::of(problem, &blocking, shared, steps, size);
     // Threads that share no panels each round up separately.
-    let own = own_panels(problem, &shape)
-        .saturating_add(staged(problem, &shape))
+    let own = own_panels(problem, &blocking)
+        .saturating_add(staged(problem, &blocking))
         .saturating_add(width.saturating_mul(room.most.min(steps)).saturating_mul(size));
     let panels = room.bytes as u64;
     let own = own as u64;
@@ -47,21 +47,22 @@ pub(super) fn need(problem: &Problem) -> Need {
 }
 
 /// Panels that a task packs for itself.
-fn own_panels(problem: &Problem, shape: &Shape) -> usize {
+fn own_panels(problem: &Problem, blocking: &Blocking) -> usize {
     let (steps, size) = (problem.k.len().min(LONGEST_BLOCK), problem.algebra.size);
-    let (width, len) = match shape.resident {
-        true => (shape.columns, problem.n.len()),
-        false => (shape.rows, problem.m.len()),
+    let (width, len) = match blocking.shares_lhs {
+        true => (blocking.nr, problem.n.len()),
+        false => (blocking.mr, problem.m.len()),
     };
     let whole = len.next_multiple_of(width.max(1)).saturating_mul(steps).saturating_mul(size);
     let panel = width * steps * size;
-    let most = if shape.resident { RESIDENT_LHS_BYTES + panel } else { shape.group * panel };
+    let most =
+        if blocking.shares_lhs { RESIDENT_LHS_BYTES + panel } else { blocking.group * panel };
     whole.min(most)
 }
 
 /// A part of the output that is staged in scratch memory.
-fn staged(problem: &Problem, shape: &Shape) -> usize {
-    let windows = shape.across.is_some_and(|across| across.windows);
+fn staged(problem: &Problem, blocking: &Blocking) -> usize {
+    let windows = blocking.unpacked_rhs.is_some_and(|rhs| rhs.windows);
     let whole = problem.outputs().saturating_mul(problem.algebra.size);
     match problem.m.run(Operand::Out) < LONG_RUN || windows || problem.unit.is_some() {
         true => whole.min(2 * STAGED_BYTES),

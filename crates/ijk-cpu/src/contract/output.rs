@@ -4,7 +4,7 @@ use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::problem::{Problem, Tensors};
 use super::steps::offsets;
-use super::tile::{Entry, Tile};
+use super::tile::{MicroTile, Microkernel};
 use crate::lines::{copy, prefetch_all};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -17,12 +17,12 @@ const MAX_COLUMNS: usize = 16;
 
 /// Some columns of the output.
 #[derive(Clone, Debug)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnOffsets {
     first: usize,
     offsets: Vec<isize>,
 }
 
-impl Columns {
+impl ColumnOffsets {
     pub(crate) fn new(problem: &Problem, range: &Range<usize>) -> Self {
         Self { first: range.start, offsets: offsets(&problem.n, Operand::Out, range) }
     }
@@ -34,7 +34,7 @@ impl Columns {
 }
 
 /// Some rows of the output.
-pub(crate) struct Rows<'a> {
+pub(crate) struct OutputRows<'a> {
     m: &'a Bundle,
     /// Length of contiguous runs of rows in the output.
     run: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Rows<'a> {
     offsets: Vec<isize>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> OutputRows<'a> {
     /// Rows whose offsets are computed on demand.
     pub(crate) fn few(problem: &'a Problem) -> Self {
         let m = &problem.m;
@@ -78,16 +78,16 @@ impl<'a> Rows<'a> {
 
 /// The rows of a panel in the output.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    rows: &'a Rows<'a>,
+pub(crate) struct TileRows<'a> {
+    rows: &'a OutputRows<'a>,
     start: usize,
     /// Offset of the first row, if all rows are contiguous.
     whole: Option<isize>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TileRows<'a> {
     /// The place of `count` rows from `start` on.
-    pub(crate) fn new(rows: &'a Rows<'a>, start: usize, count: usize) -> Self {
+    pub(crate) fn new(rows: &'a OutputRows<'a>, start: usize, count: usize) -> Self {
         let whole = rows.run - start % rows.run >= count;
         Self { rows, start, whole: whole.then(|| rows.offset(start)) }
     }
@@ -100,8 +100,8 @@ impl<'a> Place<'a> {
     pub(crate) unsafe fn write<W: Word>(
         &self,
         tensors: Tensors,
-        entry: Entry,
-        tile: &mut Tile,
+        entry: Microkernel,
+        tile: &mut MicroTile,
         columns: &[isize],
     ) {
         let out = tensors.out.cast::<W>();
@@ -125,12 +125,12 @@ impl<'a> Place<'a> {
 #[inline(never)]
 unsafe fn scattered<W: Word>(
     out: *mut W,
-    entry: Entry,
-    tile: &Tile,
-    (rows, start): (&Rows, usize),
+    entry: Microkernel,
+    tile: &MicroTile,
+    (rows, start): (&OutputRows, usize),
     columns: &[isize],
 ) {
-    let mut dense = MaybeUninit::<Dense>::uninit();
+    let mut dense = MaybeUninit::<ScratchTile>::uninit();
     let dense = dense.as_mut_ptr().cast::<W>();
     let height = tile.rows;
     let mut starts = [0; MAX_COLUMNS];
@@ -152,7 +152,7 @@ unsafe fn scattered<W: Word>(
                 }
             }
         }
-        (entry.run)(&Tile { out: dense.cast(), columns: starts.as_ptr(), ..*tile });
+        (entry.run)(&MicroTile { out: dense.cast(), columns: starts.as_ptr(), ..*tile });
         for (row, offset, count) in rows.runs(start, height) {
             for (c, column) in columns.iter().enumerate() {
                 copy(dense.add(c * height + row), out.offset(offset + column), count);
@@ -162,4 +162,4 @@ unsafe fn scattered<W: Word>(
 }
 
 #[repr(align(64))]
-struct Dense(#[allow(dead_code)] [u8; TILE_BYTES]);
+struct ScratchTile(#[allow(dead_code)] [u8; TILE_BYTES]);

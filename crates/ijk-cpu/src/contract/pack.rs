@@ -30,7 +30,7 @@ impl Word for [u64; 2] {
 }
 
 /// Source of packing: the rows of a bundle at some steps of k.
-pub(crate) struct Source<'a, W> {
+pub(crate) struct PackSource<'a, W> {
     /// The element at the origin.
     pub(crate) base: *const W,
     /// The packed tensor.
@@ -43,7 +43,7 @@ pub(crate) struct Source<'a, W> {
     pub(crate) segments: &'a [Segment],
 }
 
-impl<W: Word> Source<'_, W> {
+impl<W: Word> PackSource<'_, W> {
     /// Packs the rows from `start` on, with offsets `rows`, to a panel of `width` rows; missing rows are filled with 0.
     ///
     /// # Safety
@@ -60,15 +60,15 @@ impl<W: Word> Source<'_, W> {
         if self.steps.is_empty() {
             return;
         }
-        let run = Run::at(self.bundle.run(self.operand), start);
+        let run = RowRuns::at(self.bundle.run(self.operand), start);
         let (length, apart) = self.bundle.inner(self.operand);
-        let inner = Run::at(length, start);
-        let job = Job { base: self.base, rows, steps: self.steps, panel, width };
-        level.run(Pack { job, run, inner, apart, segments: self.segments });
+        let inner = RowRuns::at(length, start);
+        let job = PackJob { base: self.base, rows, steps: self.steps, panel, width };
+        level.run(PackKernel { job, run, inner, apart, segments: self.segments });
     }
 }
 
-struct Job<'a, W> {
+struct PackJob<'a, W> {
     base: *const W,
     rows: &'a [isize],
     steps: &'a [isize],
@@ -76,17 +76,17 @@ struct Job<'a, W> {
     width: usize,
 }
 
-struct Pack<'a, W> {
-    job: Job<'a, W>,
+struct PackKernel<'a, W> {
+    job: PackJob<'a, W>,
     /// Contiguous rows.
-    run: Run,
+    run: RowRuns,
     /// Rows that are `apart` elements apart.
-    inner: Run,
+    inner: RowRuns,
     apart: isize,
     segments: &'a [Segment],
 }
 
-impl<W> Pack<'_, W> {
+impl<W> PackKernel<'_, W> {
     /// Number of steps between a row and the next, if rows are nested directly around contiguous steps.
     fn cells(&self) -> Option<usize> {
         let count = self.segments.first()?.count;
@@ -97,13 +97,13 @@ impl<W> Pack<'_, W> {
 
 /// Runs of rows with equal layout.
 #[derive(Clone, Copy)]
-struct Run {
+struct RowRuns {
     length: usize,
     /// Length of the first run.
     first: usize,
 }
 
-impl Run {
+impl RowRuns {
     /// Runs of `length` rows, from the row `start` on.
     fn at(length: usize, start: usize) -> Self {
         Self { length, first: length - start % length }
@@ -122,13 +122,13 @@ impl Run {
     }
 }
 
-impl<W: Word> Kernel for Pack<'_, W> {
+impl<W: Word> Kernel for PackKernel<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let job = &self.job;
-        // SAFETY: only `Source::pack` constructs this, and its caller guarantees the contract; the runs are those of
+        // SAFETY: only `PackSource::pack` constructs this, and its caller guarantees the contract; the runs are those of
         // the bundle.
         unsafe {
             let words = size_of::<W>() == 4;
@@ -153,13 +153,13 @@ impl<W: Word> Kernel for Pack<'_, W> {
     }
 }
 
-impl<W: Word> Job<'_, W> {
+impl<W: Word> PackJob<'_, W> {
     /// Copies contiguous rows, run by run.
     #[inline(always)]
-    unsafe fn copy_runs(&self, run: Run) {
+    unsafe fn copy_runs(&self, run: RowRuns) {
         for range in run.ranges(self.rows.len()) {
             let panel = self.panel.wrapping_add(range.start);
-            let part = Job { rows: &self.rows[range], panel, ..*self };
+            let part = PackJob { rows: &self.rows[range], panel, ..*self };
             // SAFETY: these rows are contiguous.
             unsafe { part.copy_rows() };
         }
@@ -167,7 +167,7 @@ impl<W: Word> Job<'_, W> {
 
     /// Packs rows of stride 2: reads all elements and keeps every other one.
     #[inline(always)]
-    unsafe fn copy_every_other<V: Float>(&self, run: Run) {
+    unsafe fn copy_every_other<V: Float>(&self, run: RowRuns) {
         for range in run.ranges(self.rows.len()) {
             for at in range.clone().step_by(V::LANES) {
                 let count = (range.end - at).min(V::LANES);
@@ -195,7 +195,12 @@ impl<W: Word> Job<'_, W> {
 
     /// Packs rows whose stride is the `N` steps of each segment: reads all elements and deinterleaves them.
     #[inline(always)]
-    unsafe fn copy_cells<V: Float, const N: usize>(&self, zero: V, run: Run, segments: &[Segment]) {
+    unsafe fn copy_cells<V: Float, const N: usize>(
+        &self,
+        zero: V,
+        run: RowRuns,
+        segments: &[Segment],
+    ) {
         for range in run.ranges(self.rows.len()) {
             for at in range.clone().step_by(V::LANES) {
                 let count = (range.end - at).min(V::LANES);

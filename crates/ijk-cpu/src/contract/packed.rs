@@ -1,12 +1,12 @@
 //! An operand packed once for many contractions that share it: those of the blocks of a sweep.
 
 use super::algebra::Algebra;
-use super::bundle::{Axis, Bundle, Operand};
+use super::bundle::{Bundle, BundleAxis, Operand};
 use super::pack::Word;
 use super::problem::{Problem, Tensors};
-use super::shape::{self, Shape};
-use super::shared::{Panels, Within};
-use super::side::Side;
+use super::shape::{self, Blocking};
+use super::shared::{PanelOffset, SharedPanels};
+use super::side::PackedOperand;
 use super::steps::{Round, one_round};
 use super::{Context, dot, for_word, gemm, thin};
 use crate::Level;
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU8;
 
 /// The operand that is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Same {
+pub(crate) enum SharedArgument {
     /// `a`.
     A,
     /// `b`.
@@ -29,18 +29,18 @@ pub(crate) enum Same {
 
 /// A contraction that is executed many times with one operand unchanged.
 #[derive(Clone, Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct SharedOperandGemm {
     /// Canonical form, without addresses.
     problem: Problem,
     /// The shared operand in canonical form.
     operand: Operand,
-    same: Same,
+    same: SharedArgument,
     width: usize,
 }
 
 /// A part of such a contraction: some rows of the shared operand, or some steps.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct SharedOperandPart {
     /// Canonical form, without addresses.
     problem: Problem,
     /// First row, a multiple of the panel width, and steps.
@@ -48,12 +48,12 @@ pub(crate) struct Part {
     steps: Range<usize>,
 }
 
-impl Fixed {
+impl SharedOperandGemm {
     /// The contraction, if packing an operand once pays.
-    pub(crate) fn new(task: &Contraction, level: Level, same: Same) -> Option<Self> {
+    pub(crate) fn new(task: &Contraction, level: Level, same: SharedArgument) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let problem = Problem::new(task, algebra, Tensors::nowhere());
-        let operand = match (same == Same::A) != problem.swapped {
+        let operand = match (same == SharedArgument::A) != problem.swapped {
             true => Operand::Left,
             false => Operand::Right,
         };
@@ -70,7 +70,7 @@ impl Fixed {
         whole: &Contraction,
         part: &Contraction,
         level: Level,
-    ) -> Option<Part> {
+    ) -> Option<SharedOperandPart> {
         let problem = Problem::new(part, Algebra::find(level, part)?, Tensors::nowhere());
         let (own, operand) = (&self.problem, self.operand);
         let alike = problem.swapped == own.swapped
@@ -95,16 +95,16 @@ impl Fixed {
         };
         let aligned = row.is_multiple_of(self.width);
         let steps = step..step + problem.k.len();
-        (alike && batch && aligned).then_some(Part { problem, row, steps })
+        (alike && batch && aligned).then_some(SharedOperandPart { problem, row, steps })
     }
 
     /// Position of the shared operand in a contraction.
     pub(crate) fn base(&self, task: &Contraction) -> Base {
-        if self.same == Same::A { task.a } else { task.b }
+        if self.same == SharedArgument::A { task.a } else { task.b }
     }
 
-    fn side(&self, tensors: Tensors) -> Side<'_> {
-        Side::new(&self.problem, tensors, self.operand, self.width)
+    fn side(&self, tensors: Tensors) -> PackedOperand<'_> {
+        PackedOperand::new(&self.problem, tensors, self.operand, self.width)
     }
 
     fn rows(&self) -> Range<usize> {
@@ -130,20 +130,21 @@ impl Fixed {
 /// Returns true if the panels of an operand have the same width and use in two problems.
 fn same_panels(one: &Problem, other: &Problem, operand: Operand) -> bool {
     let way = |problem: &Problem| {
-        let shape = Shape::with_panels(problem, operand);
-        (shape.rows, shape.columns, shape.direct, shape.resident)
+        let blocking = Blocking::with_panels(problem, operand);
+        (blocking.mr, blocking.nr, blocking.direct, blocking.shares_lhs)
     };
     way(one) == way(other)
 }
 
 /// Extent of an axis, and its stride in the shared operand.
-type Cut = (usize, isize);
+type ExtentStride = (usize, isize);
 
 /// The one axis along which a bundle has fewer values than another; `Some(None)` if both have the same values, `None`
 /// if they differ otherwise.
-fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<Cut>> {
-    let cut = |axis: &Axis| (axis.extent, axis.strides[operand as usize]);
-    let cuts = |bundle: &Bundle| bundle.axes().iter().map(cut).collect::<SmallVec<[Cut; 4]>>();
+fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<ExtentStride>> {
+    let cut = |axis: &BundleAxis| (axis.extent, axis.strides[operand as usize]);
+    let cuts =
+        |bundle: &Bundle| bundle.axes().iter().map(cut).collect::<SmallVec<[ExtentStride; 4]>>();
     let (all, some) = (cuts(all), cuts(some));
     match (&all[..], &some[..]) {
         _ if all == some => Some(None),
@@ -154,27 +155,27 @@ fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<Cut>> 
 }
 
 /// First index along an axis of a range of `count` values at the offset `from`, if it is within the axis.
-fn position((extent, stride): Cut, from: isize, count: usize) -> Option<usize> {
+fn position((extent, stride): ExtentStride, from: isize, count: usize) -> Option<usize> {
     let first = usize::try_from(from.checked_div(stride)?).ok()?;
     let exact = from == first as isize * stride;
     (exact && first.checked_add(count)? <= extent).then_some(first)
 }
 
 /// Panels of an operand at several origins.
-pub(crate) struct Packed<'a> {
-    fixed: &'a Fixed,
+pub(crate) struct PackedSharedOperand<'a> {
+    fixed: &'a SharedOperandGemm,
     round: Round,
     memory: Scratch<'a>,
     flags: Vec<AtomicU8>,
 }
 
-impl<'a> Packed<'a> {
+impl<'a> PackedSharedOperand<'a> {
     /// Packs the operand at each of several origins; `None` if allocation fails or the run is cancelled.
     ///
     /// # Safety
     /// The operand is readable at every point of its axes from each origin.
     pub(crate) unsafe fn new(
-        fixed: &'a Fixed,
+        fixed: &'a SharedOperandGemm,
         origins: &[*const u8],
         context: &Context<'_>,
         scratch: &'a ScratchPool,
@@ -182,8 +183,8 @@ impl<'a> Packed<'a> {
         let Problem { batch, algebra, .. } = &fixed.problem;
         let parts = origins.len().checked_mul(batch.len())?;
         let memory = scratch.try_take(fixed.all_bytes(origins.len())?)?;
-        let shape = Shape::with_panels(&fixed.problem, fixed.operand);
-        let round = one_round(&fixed.problem, shape)?;
+        let blocking = Blocking::with_panels(&fixed.problem, fixed.operand);
+        let round = one_round(&fixed.problem, blocking)?;
         let flags = fixed.panels() * round.packs().len() * parts;
         let flags = (0..flags).map(|_| AtomicU8::new(0)).collect();
         let packed = Self { fixed, round, memory, flags };
@@ -211,11 +212,11 @@ impl<'a> Packed<'a> {
     }
 
     /// The panels of a batch of an origin.
-    fn panels(&self, at: usize, n: usize, tensors: Tensors) -> Panels<'_> {
+    fn panels(&self, at: usize, n: usize, tensors: Tensors) -> SharedPanels<'_> {
         let part = at * self.fixed.problem.batch.len() + n;
         let each = self.fixed.panels() * self.round.packs().len();
         let bytes = self.fixed.bytes().unwrap_or(0);
-        Panels {
+        SharedPanels {
             side: self.fixed.side(tensors),
             range: self.fixed.rows(),
             round: &self.round,
@@ -232,16 +233,16 @@ impl<'a> Packed<'a> {
     pub(crate) unsafe fn contract_part(
         &self,
         at: usize,
-        part: &Part,
+        part: &SharedOperandPart,
         (a, b, c): (*const u8, *const u8, *mut u8),
         context: &Context,
     ) -> bool {
-        let Fixed { operand, width, .. } = *self.fixed;
+        let SharedOperandGemm { operand, width, .. } = *self.fixed;
         let problem = &part.problem;
         let Some((round, block)) = self.round.part(problem, part.steps.clone()) else {
             return false;
         };
-        let within = Within { panels: self.fixed.panels(), panel: part.row / width, block };
+        let within = PanelOffset { panels: self.fixed.panels(), panel: part.row / width, block };
         let tensors = Tensors::new(a, b, c);
         let tensors = if problem.swapped { tensors.swapped() } else { tensors };
         for n in (0..problem.batch.len()).take_while(|_| !context.have_ended()) {
@@ -250,10 +251,10 @@ impl<'a> Packed<'a> {
             unsafe {
                 for_word!(problem.algebra.size, W => {
                     let tensors = tensors.at::<W>(&problem.batch, n);
-                    let side = Side::new(problem, tensors, operand, width);
+                    let side = PackedOperand::new(problem, tensors, operand, width);
                     let (range, within) = (0..side.len(), Some(within));
                     let all = self.panels(at, n, tensors);
-                    let panels = Panels { side, range, round: &round, within, ..all };
+                    let panels = SharedPanels { side, range, round: &round, within, ..all };
                     gemm::with_panels::<W>(problem, tensors, (operand, &panels), context);
                 });
             }

@@ -88,7 +88,7 @@ pub(crate) unsafe fn prepare(
     unsafe fn each<T: Copy>(level: Level, panel: *mut u8, count: usize, f: fn(T) -> T) {
         // SAFETY: guaranteed by the caller.
         let elements = unsafe { std::slice::from_raw_parts_mut(panel.cast::<T>(), count) };
-        level.run(Each(elements, f));
+        level.run(MapKernel(elements, f));
     }
     // SAFETY: guaranteed by the caller; a complex element is two parts.
     unsafe {
@@ -103,9 +103,9 @@ pub(crate) unsafe fn prepare(
     }
 }
 
-struct Each<'a, T, F>(&'a mut [T], F);
+struct MapKernel<'a, T, F>(&'a mut [T], F);
 
-impl<T: Copy, F: Fn(T) -> T> Kernel for Each<'_, T, F> {
+impl<T: Copy, F: Fn(T) -> T> Kernel for MapKernel<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
@@ -122,17 +122,17 @@ impl<T: Copy, F: Fn(T) -> T> Kernel for Each<'_, T, F> {
 /// `count` elements are initialised; `count` is a multiple of the level's lanes.
 pub(crate) unsafe fn split(level: Level, how: Split, panel: *mut u8, count: usize) {
     if how != Split::None {
-        level.run(Part { how, panel, count });
+        level.run(SplitKernel { how, panel, count });
     }
 }
 
-struct Part {
+struct SplitKernel {
     how: Split,
     panel: *mut u8,
     count: usize,
 }
 
-impl Kernel for Part {
+impl Kernel for SplitKernel {
     type Output = ();
 
     #[inline(always)]
@@ -166,16 +166,16 @@ unsafe fn part<V: Float>(panel: *mut V::Element, count: usize) {
 /// # Safety
 /// They are initialised elements of that type.
 pub(crate) unsafe fn scan(level: Level, dtype: DType, panel: *const u8, count: usize) -> Flags {
-    level.run(Scan { dtype, panel, count })
+    level.run(ScanKernel { dtype, panel, count })
 }
 
-struct Scan {
+struct ScanKernel {
     dtype: DType,
     panel: *const u8,
     count: usize,
 }
 
-impl Kernel for Scan {
+impl Kernel for ScanKernel {
     type Output = Flags;
 
     #[inline(always)]

@@ -2,13 +2,13 @@
 
 use super::across;
 use super::algebra::Algebra;
-use super::bundle::{Axis, Bundle, Operand};
+use super::bundle::{Bundle, BundleAxis, Operand};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::small;
 use super::stage;
-use super::steps::Tile;
-use super::tile::Entry;
+use super::steps::KTile;
+use super::tile::Microkernel;
 use super::units;
 use crate::tuning::order::{
     KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, RESIDENT_LHS_BYTES, SHARE_RATIO, SHORT_AXIS, SHORT_RUN,
@@ -34,7 +34,7 @@ pub(crate) struct Problem {
     /// Axes of left and right.
     pub(crate) k: Bundle,
     /// The two innermost axes of k, if each operand is contiguous along a different one of them.
-    pub(crate) tile: Option<Tile>,
+    pub(crate) tile: Option<KTile>,
     /// Rows of a unit that is staged at a time, if the axes of m are short.
     pub(crate) unit: Option<usize>,
     /// Left, right and out at the origin.
@@ -186,7 +186,7 @@ impl Problem {
         let mut columns = columns.clone();
         columns.follow(right);
         let bundles = [rows, &columns, &self.k];
-        let windows = |e: &Entry| across::are_windows(bundles, right, (e.columns, algebra));
+        let windows = |e: &Microkernel| across::are_windows(bundles, right, (e.columns, algebra));
         keeps && algebra.tiles.windows.first().is_some_and(windows)
     }
 
@@ -234,7 +234,7 @@ impl Problem {
         if inner != around && rows < SHORT_RUN && self.k.len() > KC {
             self.k.follow(other);
             self.k.unit(shared).into_iter().for_each(|axis| self.k.around_last(axis));
-            self.tile = Tile::of(&self.k);
+            self.tile = KTile::of(&self.k);
         }
     }
 
@@ -252,5 +252,5 @@ pub(crate) fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool
 
 fn bundle(task: &Contraction, role: Role) -> Bundle {
     let axes = task.axes.iter().filter(|a| a.role == role);
-    Bundle::new(axes.map(|a| Axis { extent: a.extent, strides: [a.a, a.b, a.c] }))
+    Bundle::new(axes.map(|a| BundleAxis { extent: a.extent, strides: [a.a, a.b, a.c] }))
 }

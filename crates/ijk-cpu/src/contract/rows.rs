@@ -8,7 +8,7 @@ use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
 use crate::simd::{Kernel, Simd};
 
 /// Arguments of a kernel of dot products: contiguous rows of lhs by one contiguous column of rhs.
-pub(crate) struct Rows {
+pub(crate) struct DotArgs {
     /// Number of elements in each row.
     pub(crate) k: usize,
     /// Base of row offsets.
@@ -29,10 +29,10 @@ pub(crate) struct Rows {
 ///
 /// # Safety
 /// The machine supports the kernel's level; rows and column hold `k` elements; `sums` holds `count`.
-pub(crate) type RowsFn = unsafe fn(&Rows);
+pub(crate) type DotFn = unsafe fn(&DotArgs);
 
 /// Arguments of a kernel of batched dot products: contiguous rows of lhs, each by its own contiguous column of rhs.
-pub(crate) struct Pairs {
+pub(crate) struct PairedDotArgs {
     /// Number of elements in each row.
     pub(crate) k: usize,
     /// Addresses of the rows of lhs and of the columns of rhs.
@@ -50,12 +50,12 @@ pub(crate) struct Pairs {
 /// # Safety
 /// The machine supports the kernel's level; there are `count` rows of `k` elements of each operand; `out` holds
 /// `count`.
-pub(crate) type PairsFn = unsafe fn(&Pairs);
+pub(crate) type PairedDotFn = unsafe fn(&PairedDotArgs);
 
 /// Arguments of axpy: rows of lhs, each multiplied by a factor and added to sums.
-pub(crate) struct Scaled {
+pub(crate) struct AxpyArgs {
     /// Addresses of the rows.
-    pub(crate) rows: [*const u8; SCALED],
+    pub(crate) rows: [*const u8; AXPY_ROWS],
     /// Number of rows.
     pub(crate) count: usize,
     /// One factor for each row.
@@ -70,50 +70,50 @@ pub(crate) struct Scaled {
 ///
 /// # Safety
 /// The machine supports the kernel's level; rows and sums hold `len` elements; there are `count` rows and factors.
-pub(crate) type ScaledFn = unsafe fn(&Scaled);
+pub(crate) type AxpyFn = unsafe fn(&AxpyArgs);
 
 /// Rows that one call adds.
-pub(crate) const SCALED: usize = 8;
+pub(crate) const AXPY_ROWS: usize = 8;
 
 /// The microkernels of one pair of map and reduction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowSet {
+pub(crate) struct GemvKernelSet {
     /// Dot products and axpy; `None` if the pair has neither.
-    pub(crate) kernels: Option<RowKernels>,
+    pub(crate) kernels: Option<GemvKernels>,
     /// Few rows by few columns; `None` if the pair has no such kernel.
     pub(crate) thin: Option<ThinFn>,
     /// `x[n] = combine(x[n], y[n])` for `n` in `0..count`.
     pub(crate) combine: unsafe fn(*mut u8, *const u8, usize),
 }
 
-/// Kernels that only pairs of [`KernelSet::Full`] have.
+/// GemvTable that only pairs of [`KernelSet::Full`] have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowKernels {
+pub(crate) struct GemvKernels {
     /// Dot products of four rows at a time: each element of the column is loaded once for all of them.
-    pub(crate) near: RowsFn,
+    pub(crate) near: DotFn,
     /// The same with prefetch of the next rows, for rows out of cache that are too short for `far`.
-    pub(crate) short: RowsFn,
+    pub(crate) short: DotFn,
     /// Dot products row by row: memory is read as one stream, with prefetch.
-    pub(crate) far: RowsFn,
+    pub(crate) far: DotFn,
     /// Dot products of pairs, bitwise equal to `far` for one row.
-    pub(crate) pairs: PairsFn,
+    pub(crate) pairs: PairedDotFn,
     /// axpy.
-    pub(crate) scaled: ScaledFn,
+    pub(crate) scaled: AxpyFn,
 }
 
-impl RowSet {
+impl GemvKernelSet {
     /// The set for one kind of lane group and one pair.
     pub(crate) const fn of<L: Lane, P: Semiring<L>>() -> Self {
-        let kernels = Kernels::<L, P>::ALL;
+        let kernels = GemvTable::<L, P>::ALL;
         Self { kernels, thin: thin::kernel::<L, P>(), combine: combine_all::<L, P::Combine> }
     }
 }
 
-struct Kernels<L, P>(L, P);
+struct GemvTable<L, P>(L, P);
 
-impl<L: Lane, P: Semiring<L>> Kernels<L, P> {
-    const ALL: Option<RowKernels> = match P::KERNELS {
-        KernelSet::Full => Some(RowKernels {
+impl<L: Lane, P: Semiring<L>> GemvTable<L, P> {
+    const ALL: Option<GemvKernels> = match P::KERNELS {
+        KernelSet::Full => Some(GemvKernels {
             near: if L::LANES < 4 { run::<L, P, 2, 2, false> } else { run::<L, P, 4, 2, false> },
             short: if L::LANES < 4 { run::<L, P, 2, 2, true> } else { run::<L, P, 4, 2, true> },
             far: run::<L, P, 1, FAR_GROUPS, true>,
@@ -125,17 +125,17 @@ impl<L: Lane, P: Semiring<L>> Kernels<L, P> {
 }
 
 /// # Safety
-/// As for [`RowsFn`].
+/// As for [`DotFn`].
 unsafe fn run<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
-    rows: &Rows,
+    rows: &DotArgs,
 ) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(Dot::<L, P, R, U, FAR>(rows, std::marker::PhantomData));
+    simd.vectorize(DotKernel::<L, P, R, U, FAR>(rows, std::marker::PhantomData));
 }
 
-struct Dot<'a, L, P, const R: usize, const U: usize, const FAR: bool>(
-    &'a Rows,
+struct DotKernel<'a, L, P, const R: usize, const U: usize, const FAR: bool>(
+    &'a DotArgs,
     std::marker::PhantomData<(L, P)>,
 );
 
@@ -146,16 +146,16 @@ pub(crate) const MOST_LANES: usize = 16;
 pub(crate) const FAR_GROUPS: usize = 8;
 
 /// # Safety
-/// As for [`PairsFn`].
-unsafe fn pairs<L: Lane, P: Semiring<L>>(pairs: &Pairs) {
+/// As for [`PairedDotFn`].
+unsafe fn pairs<L: Lane, P: Semiring<L>>(pairs: &PairedDotArgs) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(AllPairs::<L, P>(pairs, std::marker::PhantomData));
+    simd.vectorize(PairedDotKernel::<L, P>(pairs, std::marker::PhantomData));
 }
 
-struct AllPairs<'a, L, P>(&'a Pairs, std::marker::PhantomData<(L, P)>);
+struct PairedDotKernel<'a, L, P>(&'a PairedDotArgs, std::marker::PhantomData<(L, P)>);
 
-impl<L: Lane, P: Semiring<L>> Kernel for AllPairs<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for PairedDotKernel<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -184,7 +184,7 @@ impl<L: Lane, P: Semiring<L>> Kernel for AllPairs<'_, L, P> {
 }
 
 impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool> Kernel
-    for Dot<'_, L, P, R, U, FAR>
+    for DotKernel<'_, L, P, R, U, FAR>
 {
     type Output = ();
 
@@ -209,11 +209,11 @@ impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool> K
 /// Dot products of `n` rows from `first` on, one in each lane.
 ///
 /// # Safety
-/// As for [`RowsFn`]; there are `n` rows from `first` on, at most the lanes of a group.
+/// As for [`DotFn`]; there are `n` rows from `first` on, at most the lanes of a group.
 #[inline(always)]
 unsafe fn products<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
     simd: L::Simd,
-    rows: &Rows,
+    rows: &DotArgs,
     first: usize,
     n: usize,
 ) -> L {
@@ -241,7 +241,7 @@ unsafe fn products<L: Lane, P: Semiring<L>, const R: usize, const U: usize, cons
 /// the column is used by one row only. `FAR` rows are prefetched.
 ///
 /// # Safety
-/// As for [`RowsFn`], for rows that start at `left`.
+/// As for [`DotFn`], for rows that start at `left`.
 #[inline(always)]
 unsafe fn accumulate<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
     (k, right, once): (usize, *const L::Element, bool),
@@ -324,16 +324,16 @@ fn fold_lanes<L: Lane, P: Semiring<L>>(mut sums: [L; MOST_LANES], n: usize) -> L
 }
 
 /// # Safety
-/// As for [`ScaledFn`].
-unsafe fn scaled<L: Lane, P: Semiring<L>>(scaled: &Scaled) {
+/// As for [`AxpyFn`].
+unsafe fn scaled<L: Lane, P: Semiring<L>>(scaled: &AxpyArgs) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(AddScaled::<L, P>(scaled, std::marker::PhantomData));
+    simd.vectorize(AxpyKernel::<L, P>(scaled, std::marker::PhantomData));
 }
 
-struct AddScaled<'a, L, P>(&'a Scaled, std::marker::PhantomData<(L, P)>);
+struct AxpyKernel<'a, L, P>(&'a AxpyArgs, std::marker::PhantomData<(L, P)>);
 
-impl<L: Lane, P: Semiring<L>> Kernel for AddScaled<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for AxpyKernel<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -341,8 +341,8 @@ impl<L: Lane, P: Semiring<L>> Kernel for AddScaled<'_, L, P> {
         // SAFETY: only `scaled` above constructs these, and its caller guarantees their contract.
         unsafe {
             let all = self.0;
-            if all.count == SCALED {
-                return add_scaled::<L, P, SCALED>(all, 0);
+            if all.count == AXPY_ROWS {
+                return add_scaled::<L, P, AXPY_ROWS>(all, 0);
             }
             (0..all.count).for_each(|first| add_scaled::<L, P, 1>(all, first));
         }
@@ -352,9 +352,9 @@ impl<L: Lane, P: Semiring<L>> Kernel for AddScaled<'_, L, P> {
 /// Adds `R` rows from `first` on, one after another.
 ///
 /// # Safety
-/// As for [`ScaledFn`]; `R` rows from `first` on exist.
+/// As for [`AxpyFn`]; `R` rows from `first` on exist.
 #[inline(always)]
-unsafe fn add_scaled<L: Lane, P: Semiring<L>, const R: usize>(all: &Scaled, first: usize) {
+unsafe fn add_scaled<L: Lane, P: Semiring<L>, const R: usize>(all: &AxpyArgs, first: usize) {
     // SAFETY: guaranteed by the caller: rows and sums hold `len` elements.
     unsafe {
         let simd = L::Simd::assume();
@@ -391,17 +391,17 @@ unsafe fn combine_all<L: Lane, C: Op<L>>(x: *mut u8, y: *const u8, count: usize)
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     let (x, y) = (x.cast(), y.cast());
-    simd.vectorize(CombineAll::<L, C>(x, y, count, std::marker::PhantomData));
+    simd.vectorize(CombineKernel::<L, C>(x, y, count, std::marker::PhantomData));
 }
 
-struct CombineAll<L: Lane, C>(
+struct CombineKernel<L: Lane, C>(
     *mut L::Element,
     *const L::Element,
     usize,
     std::marker::PhantomData<C>,
 );
 
-impl<L: Lane, C: Op<L>> Kernel for CombineAll<L, C> {
+impl<L: Lane, C: Op<L>> Kernel for CombineKernel<L, C> {
     type Output = ();
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use super::bundle::Operand;
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
-use super::rows::{SCALED, Scaled};
+use super::rows::{AXPY_ROWS, AxpyArgs};
 use crate::tuning::order::{AXPY_COLUMNS, AXPY_LHS_BYTES, KC};
 use crate::tuning::time::AXPY_SUM_BYTES;
 use std::ops::Range;
@@ -96,17 +96,17 @@ unsafe fn add_block<W: Word>(
     k.offsets(Operand::Left, steps.start, &mut left[..steps.len()]);
     k.offsets(Operand::Right, steps.start, &mut right[..steps.len()]);
     let base = tensors.left.cast::<W>().wrapping_offset(m.offset(Operand::Left, rows.start));
-    for at in (0..steps.len()).step_by(SCALED) {
-        let count = SCALED.min(steps.len() - at);
+    for at in (0..steps.len()).step_by(AXPY_ROWS) {
+        let count = AXPY_ROWS.min(steps.len() - at);
         for column in 0..n.len() {
             let factor = n.offset(Operand::Right, column);
             let factor = |r: usize| factor + right[at + r.min(count - 1)];
             let row = |r: usize| base.wrapping_offset(left[at + r.min(count - 1)]).cast();
             // SAFETY: rows and factors are the operands' at these steps.
             unsafe {
-                let factors: [W; SCALED] =
+                let factors: [W; AXPY_ROWS] =
                     std::array::from_fn(|r| tensors.right.cast::<W>().offset(factor(r)).read());
-                (kernels.scaled)(&Scaled {
+                (kernels.scaled)(&AxpyArgs {
                     rows: std::array::from_fn(row),
                     count,
                     factors: factors.as_ptr().cast(),

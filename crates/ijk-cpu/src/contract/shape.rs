@@ -1,13 +1,13 @@
 //! Blocking: sizes of panels, and the variant of the blocked loops for a problem.
 
-use super::across::Across;
+use super::across::UnpackedRhs;
 use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
-use super::side::Lies;
+use super::side::InPlace;
 use super::steps::even;
 use super::tasks;
-use super::tile::{Entry, smallest};
+use super::tile::{Microkernel, smallest};
 use crate::tuning::order::{
     KC, L1_PANEL_BYTES, LONG_RUN, LONGEST_BLOCK, MANY_STEPS, PACK_RATIO, UNPACKED_LHS_BYTES,
     UNPACKED_RHS_PANELS,
@@ -20,32 +20,32 @@ use crate::tuning::time::{
 
 /// Blocking (mr, nr, kc), and which operands are packed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct Blocking {
     /// Rows of an lhs panel.
-    pub(crate) rows: usize,
+    pub(crate) mr: usize,
     /// Columns of an rhs panel.
-    pub(crate) columns: usize,
+    pub(crate) nr: usize,
     /// True if lhs is read in place by direct microkernels, without panels.
     pub(crate) direct: bool,
     /// Layout of an rhs whose whole panels are read in place.
-    pub(crate) across: Option<Across>,
+    pub(crate) unpacked_rhs: Option<UnpackedRhs>,
     /// Layout of an lhs whose panels are read in place by the microkernels for packed panels.
-    pub(crate) lying: Option<Lying>,
+    pub(crate) unpacked_lhs: Option<UnpackedLhs>,
     /// True if lhs is the operand that threads share.
-    pub(crate) resident: bool,
+    pub(crate) shares_lhs: bool,
     /// True if lhs is out of L2, so that its next rows are prefetched.
-    pub(crate) far: bool,
+    pub(crate) out_of_l2: bool,
     /// Number of ranges of columns; the threads that pack the panels of a range also read them.
     pub(crate) ranges: usize,
     /// Number of lhs panels multiplied by an rhs panel in turn.
     pub(crate) group: usize,
     /// Length of blocks of k.
-    length: Length,
+    length: BlockLength,
 }
 
 /// An lhs whose rows are read in place by the microkernels for packed panels.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lying {
+pub(crate) struct UnpackedLhs {
     /// Stride from step to step, in elements.
     pub(crate) step: usize,
     /// Rows that are read in place come in multiples of `unit`.
@@ -54,7 +54,7 @@ pub(crate) struct Lying {
 
 /// Length of blocks of k: each block loads and stores the tile of the output once.
 #[derive(Clone, Copy, Debug)]
-enum Length {
+enum BlockLength {
     /// At most KC steps: the lhs panel stays in L1.
     Whole,
     /// At most KC/2 steps: the lhs panel and its rows of the output stay in L1.
@@ -64,7 +64,7 @@ enum Length {
     Double,
 }
 
-impl Lying {
+impl UnpackedLhs {
     /// The layout of a problem's lhs, if all rows are contiguous and steps have a uniform stride that does not map to
     /// few sets of L2.
     fn of(problem: &Problem, rows: usize, columns: usize) -> Option<Self> {
@@ -77,22 +77,22 @@ impl Lying {
             && n.len() <= UNPACKED_LHS_COLUMNS;
         // Rows beyond a partial panel are not zeros in place.
         let fits = |groups| {
-            let exact = |e: &Entry| e.groups == groups && e.columns == columns;
+            let exact = |e: &Microkernel| e.groups == groups && e.columns == columns;
             algebra.tiles.packed.iter().any(exact)
         };
         let exact = n.len().is_multiple_of(columns) && (1..=rows / algebra.lanes).all(fits);
         let unit = if exact { algebra.lanes } else { rows };
-        let lies = keeps && near && m.run(Operand::Left) == m.len();
-        lies.then_some(Self { step, unit })
+        let suits = keeps && near && m.run(Operand::Left) == m.len();
+        suits.then_some(Self { step, unit })
     }
 
     /// The layout for panels of any of these rows, which are all contiguous.
-    pub(crate) fn lies(&self) -> Lies {
-        Lies { unit: self.unit, run: usize::MAX, by_offsets: false }
+    pub(crate) fn in_place(&self) -> InPlace {
+        InPlace { unit: self.unit, run: usize::MAX, by_offsets: false }
     }
 }
 
-impl Length {
+impl BlockLength {
     /// For lhs panels of `rows` rows and an output of `columns` columns.
     fn of(rows: usize, columns: usize, size: usize) -> Self {
         let near = |count: usize| rows.saturating_mul(count).saturating_mul(size) <= L1_PANEL_BYTES;
@@ -104,7 +104,7 @@ impl Length {
     }
 }
 
-impl Shape {
+impl Blocking {
     /// The blocking of a problem for `threads` threads.
     pub(crate) fn of(problem: &Problem, threads: usize) -> Self {
         let (algebra, n) = (&problem.algebra, problem.n.len());
@@ -118,8 +118,8 @@ impl Shape {
         let left_bytes = left_len.saturating_mul(algebra.size);
         let packed = smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..).columns;
         let few = problem.m.len() <= UNPACKED_RHS_PANELS * groups * algebra.lanes;
-        let across = Across::of(problem, packed);
-        let straight = across.is_some_and(|across| !across.windows);
+        let rhs = UnpackedRhs::of(problem, packed);
+        let straight = rhs.is_some_and(|rhs| !rhs.windows);
         let pays = few && straight && n / PACK_RATIO >= problem.m.len();
         let once = n <= widest || (widest > 0 && left_bytes <= UNPACKED_LHS_BYTES && !pays);
         let direct = once && long && algebra.left == panel::Prepare::Keep;
@@ -130,46 +130,60 @@ impl Shape {
             false => (groups, packed),
         };
         let rows = groups * algebra.lanes;
-        let resident = !direct && problem.shares_left();
+        let shares_lhs = !direct && problem.shares_left();
         let fewest =
             if left_bytes <= RANGE_LHS_BYTES { RANGE_PANELS } else { OUT_OF_CACHE_RANGE_PANELS };
-        let packs = !(direct || resident);
+        let packs = !(direct || shares_lhs);
         let ranges = match packs && has_ranges(problem) {
             true => tasks::ranges(n.div_ceil(columns), fewest, threads),
             false => 1,
         };
-        let lies =
-            |across: &Across| across.windows || few || lies_near(problem, across.apart, ranges);
-        let across = across.filter(|across| !direct && lies(across));
-        let columns = across.map_or(columns, |across| across.columns(problem, columns));
-        let far = left_bytes > OUT_OF_L2_BYTES;
-        let length = Length::of(rows, n, algebra.size);
+        let stays =
+            |rhs: &UnpackedRhs| rhs.windows || few || stays_in_l2(problem, rhs.apart, ranges);
+        let rhs = rhs.filter(|rhs| !direct && stays(rhs));
+        let columns = rhs.map_or(columns, |rhs| rhs.columns(problem, columns));
+        let length = BlockLength::of(rows, n, algebra.size);
         let group = if packs && writes_rows(problem, rows, columns) { GROUP_PANELS } else { 1 };
         let most = if ranges > 1 { RANGE_LHS_BYTES } else { UNPACKED_BLOCK_BYTES };
         let near = (L1_PANEL_BYTES + 1..=most).contains(&left_bytes);
-        let lies = packs && group == 1 && near;
-        let lying = if lies { Lying::of(problem, rows, columns) } else { None };
-        Self { rows, columns, direct, across, lying, resident, far, ranges, group, length }
+        let reads_lhs = packs && group == 1 && near;
+        let lhs = if reads_lhs { UnpackedLhs::of(problem, rows, columns) } else { None };
+        Self {
+            mr: rows,
+            nr: columns,
+            direct,
+            unpacked_rhs: rhs,
+            unpacked_lhs: lhs,
+            shares_lhs,
+            out_of_l2: left_bytes > OUT_OF_L2_BYTES,
+            ranges,
+            group,
+            length,
+        }
     }
 
     /// Length of a block of k out of `steps` steps in all. There are at most `2 · steps / KC` blocks, and none is
     /// longer than [`LONGEST_BLOCK`].
     pub(crate) fn block(&self, steps: usize) -> usize {
         match self.length {
-            Length::Half if !self.direct => steps.div_ceil((2 * steps / KC).max(1)).max(1),
-            Length::Double if !self.direct => even(steps, LONGEST_BLOCK, 1),
+            BlockLength::Half if !self.direct => steps.div_ceil((2 * steps / KC).max(1)).max(1),
+            BlockLength::Double if !self.direct => even(steps, LONGEST_BLOCK, 1),
             _ => even(steps, KC, 1),
         }
     }
 
     /// The blocking of a problem whose panels of an operand are given.
     pub(crate) fn with_panels(problem: &Problem, operand: Operand) -> Self {
-        let shape = Self::of(problem, 1);
+        let blocking = Self::of(problem, 1);
         match operand {
-            Operand::Left => {
-                Self { direct: false, resident: true, far: false, lying: None, ..shape }
-            }
-            _ => Self { resident: false, across: None, ..shape },
+            Operand::Left => Self {
+                direct: false,
+                shares_lhs: true,
+                out_of_l2: false,
+                unpacked_lhs: None,
+                ..blocking
+            },
+            _ => Self { shares_lhs: false, unpacked_rhs: None, ..blocking },
         }
     }
 
@@ -198,7 +212,7 @@ fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
 }
 
 /// Returns true if the unpacked columns of a range, `apart` elements apart, stay in L2 while lhs panels are streamed.
-fn lies_near(problem: &Problem, apart: isize, ranges: usize) -> bool {
+fn stays_in_l2(problem: &Problem, apart: isize, ranges: usize) -> bool {
     let Problem { algebra, n, k, .. } = problem;
     let apart = apart.unsigned_abs().saturating_mul(algebra.size);
     let block = k.len().min(LONGEST_BLOCK) * algebra.size;
@@ -210,13 +224,13 @@ fn lies_near(problem: &Problem, apart: isize, ranges: usize) -> bool {
 /// a long k: three would leave a tile of one group, too few accumulators to hide the latency of FMA.
 fn groups(problem: &Problem, most: usize) -> usize {
     let Problem { algebra, m, k, .. } = problem;
-    let pairs = |e: &Entry| e.groups == 2 && e.columns == algebra.tiles.packed[0].columns;
+    let pairs = |e: &Microkernel| e.groups == 2 && e.columns == algebra.tiles.packed[0].columns;
     let rest = most == 3 && m.len().div_ceil(algebra.lanes) == 4 && k.len() >= MANY_STEPS;
     if rest && algebra.tiles.packed.iter().any(pairs) { 2 } else { most }
 }
 
 /// Panel width of an operand that is packed for many problems.
 pub(crate) fn width(problem: &Problem, operand: Operand) -> usize {
-    let shape = Shape::with_panels(problem, operand);
-    if operand == Operand::Left { shape.rows } else { shape.columns }
+    let blocking = Blocking::with_panels(problem, operand);
+    if operand == Operand::Left { blocking.mr } else { blocking.nr }
 }

@@ -3,16 +3,16 @@
 use super::Context;
 use super::pack::Word;
 use super::panel::Flags;
-use super::side::{Panel, Side, rows_of};
-use super::steps::{Round, Steps};
+use super::side::{PackedOperand, Panel, rows_of};
+use super::steps::{KBlock, Round};
 use crate::tuning::time::PACK_TASK_BYTES;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Panels of a block of rows or columns, for a round of blocks of k.
-pub(crate) struct Panels<'a> {
+pub(crate) struct SharedPanels<'a> {
     /// The packed operand.
-    pub(crate) side: Side<'a>,
+    pub(crate) side: PackedOperand<'a>,
     /// The rows of all panels.
     pub(crate) range: Range<usize>,
     /// The blocks of k.
@@ -22,12 +22,12 @@ pub(crate) struct Panels<'a> {
     /// [`Flags`] of each packed panel, as bits.
     pub(crate) flags: &'a [AtomicU8],
     /// Position among panels that were packed for more rows and steps; `None` if these are all of them.
-    pub(crate) within: Option<Within>,
+    pub(crate) within: Option<PanelOffset>,
 }
 
 /// Position of a subset of panels among all packed ones.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Within {
+pub(crate) struct PanelOffset {
     /// Panels of one block of k.
     pub(crate) panels: usize,
     /// Index of the first panel and of the first block.
@@ -36,11 +36,11 @@ pub(crate) struct Within {
 }
 
 // SAFETY: tasks pack different panels, and read them after all are packed.
-unsafe impl Sync for Panels<'_> {}
+unsafe impl Sync for SharedPanels<'_> {}
 
-impl Panels<'_> {
+impl SharedPanels<'_> {
     /// Flags of the panels of some rows, not yet set.
-    pub(crate) fn flags(side: Side, range: &Range<usize>, round: &Round) -> Vec<AtomicU8> {
+    pub(crate) fn flags(side: PackedOperand, range: &Range<usize>, round: &Round) -> Vec<AtomicU8> {
         let panels = range.len().div_ceil(side.width);
         (0..panels * round.packs().len()).map(|_| AtomicU8::new(0)).collect()
     }
@@ -51,22 +51,22 @@ impl Panels<'_> {
     }
 
     /// Position among the packed panels.
-    fn within(&self) -> Within {
-        self.within.unwrap_or(Within { panels: self.panels(), panel: 0, block: 0 })
+    fn within(&self) -> PanelOffset {
+        self.within.unwrap_or(PanelOffset { panels: self.panels(), panel: 0, block: 0 })
     }
 
-    /// Steps of the longest block of k.
+    /// KBlock of the longest block of k.
     pub(crate) fn longest(&self) -> usize {
-        self.round.blocks.iter().map(Steps::len).max().unwrap_or(0)
+        self.round.blocks.iter().map(KBlock::len).max().unwrap_or(0)
     }
 
     /// Address of a panel of some steps: after the panels of the steps before, or, if a round is packed as a whole,
     /// after the panels before.
-    fn place<W: Word>(&self, steps: &Steps, panel: usize) -> *mut W {
+    fn place<W: Word>(&self, steps: &KBlock, panel: usize) -> *mut W {
         let before = match self.round.whole() {
             Some(whole) => panel * whole.len() + steps.before,
             None => {
-                let Within { panels, panel: first, .. } = self.within();
+                let PanelOffset { panels, panel: first, .. } = self.within();
                 steps.before * panels + (first + panel) * steps.pitch + steps.skipped
             }
         };
@@ -75,7 +75,7 @@ impl Panels<'_> {
 
     /// Flags of a panel in the pack of index `pack`.
     fn flag(&self, pack: usize, panel: usize) -> &AtomicU8 {
-        let Within { panels, panel: first, block } = self.within();
+        let PanelOffset { panels, panel: first, block } = self.within();
         &self.flags[(block + pack) * panels + first + panel]
     }
 
@@ -91,11 +91,11 @@ impl Panels<'_> {
     /// Packs all panels, adjacent ones on the same thread.
     ///
     /// # Safety
-    /// As for [`Side::pack`], for all rows and steps; the memory has room for the panels, and no other thread accesses
+    /// As for [`PackedOperand::pack`], for all rows and steps; the memory has room for the panels, and no other thread accesses
     /// it.
     pub(crate) unsafe fn pack<W: Word>(&self, context: &Context) {
         let packs = self.round.packs();
-        let longest = packs.iter().map(Steps::len).max().unwrap_or(0);
+        let longest = packs.iter().map(KBlock::len).max().unwrap_or(0);
         let bytes = (longest * self.side.width * size_of::<W>()).max(1);
         let each = PACK_TASK_BYTES.div_ceil(bytes);
         context.parallel_for(self.flags.len().div_ceil(each), |task| {
@@ -118,13 +118,13 @@ impl Panels<'_> {
     /// A packed panel, or the same rows in place.
     fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
         let rows = self.rows(panel);
-        if let Some(panel) = self.side.lain::<W>(&self.round.blocks[block], &rows) {
+        if let Some(panel) = self.side.in_place::<W>(&self.round.blocks[block], &rows) {
             return panel;
         }
         let pack = if self.round.packs().len() == 1 { 0 } else { block };
         let flags = self.flag(pack, panel).load(Ordering::Relaxed);
         let data = self.place::<W>(&self.round.blocks[block], panel);
         let (data, flags) = (data.cast_const().cast(), Flags::from_bits(flags));
-        Panel { data, start: rows.start, count: rows.len(), flags, lies: false }
+        Panel { data, start: rows.start, count: rows.len(), flags, in_place: false }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::Context;
 use super::bundle::{Bundle, Operand};
-use super::pack::{Source, Word};
+use super::pack::{PackSource, Word};
 use super::panel::{self, Flags, Prepare, Split};
 use super::problem::{Problem, Tensors};
-use super::steps::Steps;
+use super::steps::KBlock;
 use crate::lines::LINE;
 use crate::tuning::order::SHORT_RUN;
 use std::ops::Range;
@@ -15,19 +15,19 @@ pub(crate) const MAX_ROWS: usize = 128;
 
 /// An operand, partitioned along the axes that it shares with the output.
 #[derive(Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct PackedOperand<'a> {
     problem: &'a Problem,
     tensors: Tensors,
     operand: Operand,
     /// Rows (or columns) of a panel.
     pub(crate) width: usize,
     /// Layout of panels that are read in place.
-    lies: Option<Lies>,
+    in_place: Option<InPlace>,
 }
 
 /// Layout of panels of an operand that are read in place.
 #[derive(Clone, Copy)]
-pub(crate) struct Lies {
+pub(crate) struct InPlace {
     /// Rows of a panel read in place come in multiples of `unit`.
     pub(crate) unit: usize,
     /// Rows of equal stride; panels do not cross a multiple of `run`.
@@ -46,18 +46,18 @@ pub(crate) struct Panel {
     pub(crate) count: usize,
     pub(crate) flags: Flags,
     /// True if the panel is read in place.
-    pub(crate) lies: bool,
+    pub(crate) in_place: bool,
 }
 
 impl Panel {
     /// Returns true if the same microkernels apply to both.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let kind = |panel: &Self| (panel.count, panel.flags, panel.lies);
+        let kind = |panel: &Self| (panel.count, panel.flags, panel.in_place);
         kind(self) == kind(other)
     }
 }
 
-impl<'a> Side<'a> {
+impl<'a> PackedOperand<'a> {
     /// An operand in panels of `width` rows.
     pub(crate) fn new(
         problem: &'a Problem,
@@ -66,22 +66,22 @@ impl<'a> Side<'a> {
         width: usize,
     ) -> Self {
         assert!(width <= MAX_ROWS);
-        Self { problem, tensors, operand, width, lies: None }
+        Self { problem, tensors, operand, width, in_place: None }
     }
 
     /// The same operand with panels read in place. For rhs, k is contiguous unless it is addressed by offsets, and
     /// columns have a uniform stride; for lhs, rows are contiguous and k has a uniform stride.
-    pub(crate) fn lying(self, lies: Option<Lies>) -> Self {
-        Self { lies, ..self }
+    pub(crate) fn read_in_place(self, in_place: Option<InPlace>) -> Self {
+        Self { in_place, ..self }
     }
 
     /// The panel of those rows at some steps, if it is read in place.
-    pub(crate) fn lain<W: Word>(&self, steps: &Steps, rows: &Range<usize>) -> Option<Panel> {
-        let lies = self.lies.filter(|lies| rows.len().is_multiple_of(lies.unit))?;
-        if rows.start % lies.run + rows.len() > lies.run {
+    pub(crate) fn in_place<W: Word>(&self, steps: &KBlock, rows: &Range<usize>) -> Option<Panel> {
+        let in_place = self.in_place.filter(|in_place| rows.len().is_multiple_of(in_place.unit))?;
+        if rows.start % in_place.run + rows.len() > in_place.run {
             return None;
         }
-        let first = match lies.by_offsets {
+        let first = match in_place.by_offsets {
             true => 0,
             false => *steps.offsets(self.operand).first()?,
         };
@@ -93,7 +93,7 @@ impl<'a> Side<'a> {
             start: rows.start,
             count: rows.len(),
             flags: Flags::NONE,
-            lies: true,
+            in_place: true,
         })
     }
 
@@ -146,11 +146,11 @@ impl<'a> Side<'a> {
     pub(crate) unsafe fn pack<W: Word>(
         &self,
         context: &Context,
-        steps: &Steps,
+        steps: &KBlock,
         rows: Range<usize>,
         to: *mut W,
     ) -> Panel {
-        if let Some(panel) = self.lain::<W>(steps, &rows) {
+        if let Some(panel) = self.in_place::<W>(steps, &rows) {
             return panel;
         }
         let Problem { dtype, algebra, .. } = self.problem;
@@ -158,7 +158,7 @@ impl<'a> Side<'a> {
             Operand::Left => (self.tensors.left, algebra.left, algebra.split),
             _ => (self.tensors.right, algebra.right, Split::None),
         };
-        let source = Source {
+        let source = PackSource {
             base: base.cast::<W>(),
             operand: self.operand,
             bundle: self.bundle(),
@@ -175,7 +175,7 @@ impl<'a> Side<'a> {
             finish(level, *dtype, to.cast(), count, (prepare, split, algebra.guarded))
         };
         let (data, count) = (to.cast_const().cast(), rows.len());
-        Panel { data, start: rows.start, count, flags, lies: false }
+        Panel { data, start: rows.start, count, flags, in_place: false }
     }
 }
 

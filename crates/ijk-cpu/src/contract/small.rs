@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::algebra::Algebra;
-use super::bundle::{Axis, Bundle, Operand};
+use super::bundle::{Bundle, BundleAxis, Operand};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
@@ -27,9 +27,9 @@ use std::ptr;
 
 /// A prepared product of small matrices; m is contiguous in lhs and output. Strides are in elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Small {
+pub(crate) struct SmallGemm {
     /// Rows that are multiplied at a time.
-    parts: Parts,
+    parts: LhsParts,
     /// The two axes of n: extent, stride in rhs, and stride in the output.
     columns: [(usize, isize, isize); 2],
     /// Number of steps.
@@ -45,12 +45,12 @@ pub(crate) struct Small {
     /// Bytes of lhs and rhs to prefetch for each part of the next batch, and bytes to prefetch at each step.
     ahead: ([usize; 2], usize),
     /// Copy that makes m contiguous, if it is not.
-    moved: Option<Box<Moved>>,
+    moved: Option<Box<LhsCopy>>,
 }
 
 /// Rows that are multiplied at a time: those of some values of the outermost axis of m.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct LhsParts {
     /// Extent of that axis.
     values: usize,
     /// Values in a part, except for the last.
@@ -63,7 +63,7 @@ struct Parts {
 
 /// Copy of a part of lhs: axes of rows and the axis of k, with strides in bytes.
 #[derive(Clone, Debug)]
-struct Moved {
+struct LhsCopy {
     copier: Copier,
     /// Index of the axis that is cut into parts.
     outermost: usize,
@@ -72,9 +72,9 @@ struct Moved {
     to: SmallVec<[isize; 4]>,
 }
 
-/// Arguments of a microkernel: rows and columns that are multiplied at a time, with strides as in [`Small`].
+/// Arguments of a microkernel: rows and columns that are multiplied at a time, with strides as in [`SmallGemm`].
 #[derive(Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct SmallArgs<'a> {
     rows: usize,
     columns: usize,
     k: usize,
@@ -86,19 +86,19 @@ pub(crate) struct Piece<'a> {
     out: (*mut u8, isize),
     accumulate: bool,
     identity: *const u8,
-    ahead: Option<&'a Ahead>,
+    ahead: Option<&'a NextBatch>,
 }
 
 /// Memory to prefetch for the next batch: `bytes` of each operand, one after the other.
 #[derive(Clone, Copy, Debug)]
-struct Ahead {
+struct NextBatch {
     from: [*const u8; 2],
     bytes: [usize; 2],
     /// Bytes to prefetch at each step.
     step: usize,
 }
 
-impl Ahead {
+impl NextBatch {
     /// Address of the next prefetch after `bytes` bytes, and bytes to prefetch at each step from there.
     #[inline(always)]
     fn after(&self, bytes: usize) -> (*const u8, usize) {
@@ -119,7 +119,7 @@ const NO_LINES: (*const u8, usize) = (ptr::null(), 0);
 /// # Safety
 /// The machine supports the kernel's level; all rows, columns and steps of the operands are readable, and those of the
 /// output writable.
-pub(crate) type SmallFn = unsafe fn(&Piece);
+pub(crate) type SmallFn = unsafe fn(&SmallArgs);
 
 /// The microkernel of a pair; `None` if it has none.
 pub(crate) const fn kernel<L: Lane, P: Semiring<L>>() -> Option<SmallFn> {
@@ -129,7 +129,7 @@ pub(crate) const fn kernel<L: Lane, P: Semiring<L>>() -> Option<SmallFn> {
     }
 }
 
-impl Small {
+impl SmallGemm {
     /// The prepared form of a problem of small matrices, if m is contiguous or can be made so by a copy.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
@@ -146,7 +146,7 @@ impl Small {
         if !(sides && near && keeps && dense && algebra.small.is_some()) {
             return None;
         }
-        let parts = if narrow { Parts::whole(problem) } else { Parts::of(problem)? };
+        let parts = if narrow { LhsParts::whole(problem) } else { LhsParts::of(problem)? };
         let columns = columns(n)?;
         let [_, (_, right_n, _)] = columns;
         let small = Self {
@@ -163,7 +163,7 @@ impl Small {
         if m.run(Operand::Left) == m.len() {
             return Some(small);
         }
-        let moved = Some(Box::new(Moved::of(problem, &parts, level)?));
+        let moved = Some(Box::new(LhsCopy::of(problem, &parts, level)?));
         let left_k = (parts.each * parts.rows) as isize;
         (!dot::suits(problem)).then_some(Self { left_k, moved, ..small })
     }
@@ -217,7 +217,7 @@ impl Small {
                 let left = first.left.wrapping_offset(bytes(Operand::Left, step));
                 let right = first.right.wrapping_offset(bytes(Operand::Right, step));
                 let out = first.out.wrapping_offset(bytes(Operand::Out, step));
-                let piece = Piece {
+                let piece = SmallArgs {
                     left: (left, whole.left.1),
                     right: (right, whole.right.1),
                     out: (out, whole.out.1),
@@ -233,9 +233,9 @@ impl Small {
     }
 
     /// Arguments for the first block of k of `rows` rows and all columns of the inner axis.
-    fn piece(&self, problem: &Problem, tensors: Tensors, rows: usize) -> Piece<'_> {
+    fn piece(&self, problem: &Problem, tensors: Tensors, rows: usize) -> SmallArgs<'_> {
         let [_, (columns, _, out_n)] = self.columns;
-        Piece {
+        SmallArgs {
             rows,
             columns,
             k: self.k.min(KC),
@@ -259,7 +259,7 @@ impl Small {
         tensors: Tensors,
         context: &Context,
     ) {
-        let Parts { values, each, rows, left } = self.parts;
+        let LhsParts { values, each, rows, left } = self.parts;
         let parts = values.div_ceil(each);
         let (axis, count) = self.columns_at_a_time(context);
         let (all, right_step, out_step) = self.columns[axis];
@@ -314,14 +314,15 @@ impl Small {
     #[inline(never)]
     unsafe fn move_and_multiply<W: Word>(
         &self,
-        moved: &Moved,
+        moved: &LhsCopy,
         problem: &Problem,
         sides: (usize, [usize; 2]),
         tensors: Tensors,
-        ahead: Option<&Ahead>,
+        ahead: Option<&NextBatch>,
     ) {
-        let mut memory =
-            MaybeUninit::<[Line; SMALL_NARROW_LHS_BYTES / size_of::<Line>()]>::uninit();
+        let mut memory = MaybeUninit::<
+            [AlignedLine; SMALL_NARROW_LHS_BYTES / size_of::<AlignedLine>()],
+        >::uninit();
         let left = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: guaranteed by the caller; a part of lhs fits `SMALL_LHS_BYTES`.
         unsafe {
@@ -339,14 +340,14 @@ impl Small {
         problem: &Problem,
         (values, [outer, inner]): (usize, [usize; 2]),
         tensors: Tensors,
-        mut ahead: Option<&Ahead>,
+        mut ahead: Option<&NextBatch>,
     ) {
         let Some(kernel) = problem.algebra.small else { return };
         let [(_, right_step, out_step), _] = self.columns;
         let step = |from: *const u8, by: isize| from.cast::<W>().wrapping_offset(by).cast::<u8>();
         for n in 0..outer as isize {
             let rows = values * self.parts.rows;
-            let mut piece = Piece { ahead: ahead.take(), ..self.piece(problem, tensors, rows) };
+            let mut piece = SmallArgs { ahead: ahead.take(), ..self.piece(problem, tensors, rows) };
             piece.columns = inner;
             piece.right.0 = step(tensors.right, n * right_step);
             piece.out.0 = step(tensors.out, n * out_step).cast_mut();
@@ -368,16 +369,16 @@ impl Small {
     }
 
     /// Memory to prefetch while the part of index `part` is computed.
-    fn ahead(&self, next: [*const u8; 2], part: usize) -> Ahead {
+    fn ahead(&self, next: [*const u8; 2], part: usize) -> NextBatch {
         let (bytes, step) = self.ahead;
         let from = array::from_fn(|n| next[n].wrapping_add(part * bytes[n]));
-        Ahead { from, bytes, step }
+        NextBatch { from, bytes, step }
     }
 }
 
 /// Bytes of lhs and rhs to prefetch for each part of the next batch, and bytes to prefetch at each step; zero if they
 /// are few or not contiguous.
-fn ahead(problem: &Problem, parts: &Parts) -> ([usize; 2], usize) {
+fn ahead(problem: &Problem, parts: &LhsParts) -> ([usize; 2], usize) {
     let Problem { m, n, k, algebra, .. } = problem;
     let bytes = [Operand::Left, Operand::Right].map(|operand| problem.piece(operand).unwrap_or(0));
     let rows = m.len().div_ceil(MOST_GROUPS * algebra.lanes);
@@ -388,9 +389,9 @@ fn ahead(problem: &Problem, parts: &Parts) -> ([usize; 2], usize) {
     (bytes.map(|bytes| bytes / parts), if total < SMALL_PREFETCH_BYTES { 0 } else { each })
 }
 
-/// Columns as in [`Small`]; `None` if n has more than two axes.
+/// Columns as in [`SmallGemm`]; `None` if n has more than two axes.
 fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
-    let axis = |axis: &Axis| {
+    let axis = |axis: &BundleAxis| {
         (axis.extent, axis.strides[Operand::Right as usize], axis.strides[Operand::Out as usize])
     };
     match n.axes() {
@@ -413,7 +414,7 @@ pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: Operand, algebra: &Algeb
         && algebra.small.is_some()
 }
 
-impl Parts {
+impl LhsParts {
     /// All rows in one part.
     fn whole(problem: &Problem) -> Self {
         let outermost = problem.m.axes().first();
@@ -445,9 +446,9 @@ impl Parts {
     }
 }
 
-impl Moved {
+impl LhsCopy {
     /// The copy that makes rows contiguous; `None` if it is slow.
-    fn of(problem: &Problem, parts: &Parts, level: Level) -> Option<Self> {
+    fn of(problem: &Problem, parts: &LhsParts, level: Level) -> Option<Self> {
         let Problem { algebra, m, k, .. } = problem;
         let several = m.axes().len() > 1;
         let (inner, step) = m.inner(Operand::Left);
@@ -489,30 +490,30 @@ impl Moved {
 /// Alignment of a copy of lhs.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
+struct AlignedLine(#[allow(dead_code, reason = "memory")] [u8; 64]);
 
 /// # Safety
 /// As for [`SmallFn`].
-unsafe fn run<L: Lane, P: Semiring<L>>(piece: &Piece) {
+unsafe fn run<L: Lane, P: Semiring<L>>(piece: &SmallArgs) {
     // SAFETY: the caller guarantees that the machine supports the level; the identity is an element.
     unsafe {
         let identity = piece.identity.cast::<L::Element>().read_unaligned();
-        let product = Product { piece, identity, asked: 0 };
-        L::Simd::assume().vectorize(Run::<L, P>(product, std::marker::PhantomData));
+        let product = SmallProduct { piece, identity, asked: 0 };
+        L::Simd::assume().vectorize(SmallKernel::<L, P>(product, std::marker::PhantomData));
     }
 }
 
-struct Run<'a, L: Lane, P>(Product<'a, L>, std::marker::PhantomData<P>);
+struct SmallKernel<'a, L: Lane, P>(SmallProduct<'a, L>, std::marker::PhantomData<P>);
 
 /// State of a microkernel.
-struct Product<'a, L: Lane> {
-    piece: &'a Piece<'a>,
+struct SmallProduct<'a, L: Lane> {
+    piece: &'a SmallArgs<'a>,
     identity: L::Element,
     /// Bytes that have been prefetched.
     asked: usize,
 }
 
-impl<L: Lane, P: Semiring<L>> Kernel for Run<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for SmallKernel<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -553,7 +554,7 @@ const MOST_GROUPS: usize = 3;
 /// Columns at a time.
 const COLUMNS: usize = 8;
 
-impl<L: Lane> Product<'_, L> {
+impl<L: Lane> SmallProduct<'_, L> {
     /// Multiplies `G` groups of rows by all columns; the last group may be partial.
     ///
     /// # Safety
@@ -594,7 +595,7 @@ impl<L: Lane> Product<'_, L> {
         column: usize,
         (mut line, further): (*const u8, usize),
     ) {
-        let Piece { k, left, right, right_offsets, out, accumulate, .. } = *self.piece;
+        let SmallArgs { k, left, right, right_offsets, out, accumulate, .. } = *self.piece;
         let ((out, out_n), (left, left_k), (right, right_k)) = (out, left, right);
         let last = (self.piece.rows - row - (G - 1) * L::LANES).min(L::LANES);
         let whole = last == L::LANES;

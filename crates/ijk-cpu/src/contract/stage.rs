@@ -6,7 +6,7 @@
 //! short for that, several of each form a [unit](super::units) of rows, and tables say where its elements go.
 
 use super::Context;
-use super::bundle::{Axis, Bundle, Operand};
+use super::bundle::{Bundle, BundleAxis, Operand};
 use super::problem::Problem;
 use super::steps::{blocks, cut, even};
 use super::units;
@@ -45,7 +45,7 @@ fn least_lines(extent: usize, size: usize) -> usize {
 
 /// Partition of rows into parts.
 #[derive(Clone, Debug)]
-pub(crate) struct Stage {
+pub(crate) struct StagedOutput {
     /// No part crosses a multiple of `period`.
     period: usize,
     /// Most rows of a part.
@@ -56,7 +56,7 @@ pub(crate) struct Stage {
     places: Option<Places>,
 }
 
-impl Stage {
+impl StagedOutput {
     /// The parts of a problem's rows for those columns, if staging pays.
     pub(crate) fn of(
         problem: &Problem,
@@ -99,9 +99,9 @@ impl Stage {
 }
 
 /// One part: rows and columns of a problem's output, with scratch memory for them.
-pub(crate) struct Part<'a> {
+pub(crate) struct OutputTile<'a> {
     problem: &'a Problem,
-    stage: &'a Stage,
+    stage: &'a StagedOutput,
     out: *mut u8,
     rows: Range<usize>,
     columns: Range<usize>,
@@ -109,10 +109,10 @@ pub(crate) struct Part<'a> {
     copier: Copier,
 }
 
-impl<'a> Part<'a> {
+impl<'a> OutputTile<'a> {
     /// The part of the output at `out`; `None` if allocation fails.
     pub(crate) fn new(
-        (problem, stage): (&'a Problem, &'a Stage),
+        (problem, stage): (&'a Problem, &'a StagedOutput),
         out: *mut u8,
         (rows, columns): (Range<usize>, Range<usize>),
         context: &Context<'a>,
@@ -176,7 +176,7 @@ impl<'a> Part<'a> {
     /// before.
     fn boxes(&self, each: impl Fn([usize; 3], *mut u8, [isize; 3], *mut u8, [isize; 3])) {
         let (m, n, size) = (&self.problem.m, &self.problem.n, self.problem.algebra.size as isize);
-        let out = |axis: Option<&Axis>| axis.map_or(0, |a| a.strides[Operand::Out as usize]);
+        let out = |axis: Option<&BundleAxis>| axis.map_or(0, |a| a.strides[Operand::Out as usize]);
         let height = self.stage.most as isize;
         let axes = m.axes();
         let (inner, line) = (axes.last(), axes.len().checked_sub(2).map(|at| &axes[at]));

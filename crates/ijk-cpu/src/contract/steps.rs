@@ -2,13 +2,13 @@
 
 use super::bundle::{Bundle, Operand};
 use super::problem::Problem;
-use super::shape::Shape;
+use super::shape::Blocking;
 use crate::tuning::order::{K_TILE_LEAST_LINES, K_TILE_LINES, KC};
 use std::ops::Range;
 
 /// A block of k: for each step, its offset in both operands.
 #[derive(Clone, Debug)]
-pub(crate) struct Steps {
+pub(crate) struct KBlock {
     left: Vec<isize>,
     right: Vec<isize>,
     /// Contiguous steps in lhs and in rhs.
@@ -17,13 +17,13 @@ pub(crate) struct Steps {
     pub(crate) accumulate: bool,
     /// Number of steps before it in its round.
     pub(crate) before: usize,
-    /// Steps of the packed panels, and those among them before this block; more than the block's own if it is part of
+    /// KBlock of the packed panels, and those among them before this block; more than the block's own if it is part of
     /// what was packed.
     pub(crate) pitch: usize,
     pub(crate) skipped: usize,
 }
 
-impl Steps {
+impl KBlock {
     fn new(problem: &Problem, steps: Range<usize>, before: usize, accumulate: bool) -> Self {
         let segments = |operand| segments(&problem.k, operand, &steps);
         Self {
@@ -53,7 +53,7 @@ impl Steps {
     }
 }
 
-/// Steps of a block that are contiguous in an operand.
+/// KBlock of a block that are contiguous in an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     first: usize,
@@ -107,12 +107,12 @@ pub(crate) fn cut(range: &Range<usize>, length: usize) -> impl Iterator<Item = R
 
 /// The innermost two axes of k, if each operand is contiguous along one of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tile {
+pub(crate) struct KTile {
     inner: usize,
     around: usize,
 }
 
-impl Tile {
+impl KTile {
     /// The last two axes of `k`.
     pub(crate) fn of(k: &Bundle) -> Option<Self> {
         let [.., around, inner] = k.axes() else { return None };
@@ -145,16 +145,16 @@ impl Tile {
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     /// The blocks.
-    pub(crate) blocks: Vec<Steps>,
+    pub(crate) blocks: Vec<KBlock>,
     /// All steps of the round, if they are packed as a whole.
-    whole: Option<Steps>,
+    whole: Option<KBlock>,
 }
 
 impl Round {
     fn new(problem: &Problem, all: Range<usize>, block: usize, first: usize, tiled: bool) -> Self {
         let steps = |steps: Range<usize>| {
             let accumulate = problem.accumulate || steps.start > first;
-            Steps::new(problem, steps.clone(), steps.start - all.start, accumulate)
+            KBlock::new(problem, steps.clone(), steps.start - all.start, accumulate)
         };
         let blocks = pieces(all.clone(), block).map(steps).collect();
         Self { blocks, whole: tiled.then(|| steps(all.clone())) }
@@ -166,30 +166,30 @@ impl Round {
         if self.whole.is_some() {
             return None;
         }
-        let meets = |block: &&Steps| {
+        let meets = |block: &&KBlock| {
             block.before < ks.end && block.before + block.len() > ks.start && block.len() > 0
         };
         let first = self.blocks.iter().position(|block| meets(&block))?;
-        let part = |block: &Steps| {
+        let part = |block: &KBlock| {
             let (start, end) =
                 (block.before.max(ks.start), (block.before + block.len()).min(ks.end));
             let accumulate = problem.accumulate || start > ks.start;
             let own = start - ks.start..end - ks.start;
             let (pitch, skipped) = (block.len(), start - block.before);
-            Steps { pitch, skipped, ..Steps::new(problem, own, block.before, accumulate) }
+            KBlock { pitch, skipped, ..KBlock::new(problem, own, block.before, accumulate) }
         };
         let blocks = self.blocks.iter().filter(meets).map(part).collect();
         Some((Self { blocks, whole: None }, first))
     }
 
     /// All steps, if the round is packed as a whole.
-    pub(crate) fn whole(&self) -> Option<&Steps> {
+    pub(crate) fn whole(&self) -> Option<&KBlock> {
         self.whole.as_ref()
     }
 
     /// Units in which the shared operand is packed: the whole round if only that has whole cache lines, otherwise
     /// blocks.
-    pub(crate) fn packs(&self) -> &[Steps] {
+    pub(crate) fn packs(&self) -> &[KBlock] {
         self.whole.as_ref().map_or(&self.blocks, std::slice::from_ref)
     }
 }
@@ -198,24 +198,24 @@ impl Round {
 /// unless the problem accumulates.
 pub(crate) fn rounds(
     problem: &Problem,
-    shape: Shape,
+    blocking: Blocking,
     ks: Range<usize>,
     most: usize,
 ) -> impl Iterator<Item = Round> {
     let first = ks.start;
     let tiled = problem.tile.and_then(|tile| tile.rounds(&ks, most));
     let whole = tiled.is_some();
-    let block = shape.block(ks.len());
+    let block = blocking.block(ks.len());
     let ranges = tiled.unwrap_or_else(|| pieces(ks, (most / block).max(1) * block).collect());
     ranges.into_iter().map(move |range| {
-        let block = if whole { shape.block(range.len()) } else { block };
+        let block = if whole { blocking.block(range.len()) } else { block };
         Round::new(problem, range, block, first, whole)
     })
 }
 
 /// All blocks of k, in one round.
-pub(crate) fn one_round(problem: &Problem, shape: Shape) -> Option<Round> {
-    rounds(problem, shape, 0..problem.k.len(), problem.k.len() + KC).next()
+pub(crate) fn one_round(problem: &Problem, blocking: Blocking) -> Option<Round> {
+    rounds(problem, blocking, 0..problem.k.len(), problem.k.len() + KC).next()
 }
 
 /// The offsets of a range of a bundle's points.

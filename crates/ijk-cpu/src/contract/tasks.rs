@@ -6,7 +6,7 @@ use crate::tuning::time::{LAST_SPLITS, LEAST_TASKS_PER_THREAD, TASK_SHARED_PANEL
 use std::ops::Range;
 
 /// Tasks of a round: each multiplies a range of panels by a range of the shared ones.
-pub(crate) struct Cut {
+pub(crate) struct TaskPartition {
     tasks: Vec<(Range<usize>, Range<usize>)>,
     /// True if threads take tasks in this order, false if each first takes a contiguous part of them.
     in_order: bool,
@@ -19,7 +19,7 @@ pub(crate) fn ranges(shared: usize, fewest: usize, threads: usize) -> usize {
     (2..=most).rev().find(|&count| threads.is_multiple_of(count)).unwrap_or(1)
 }
 
-impl Cut {
+impl TaskPartition {
     /// Blocks of at most `most` panels, each by a range of the shared panels if blocks are few.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
         let shares = if threads > 1 { TASK_SHARES * threads } else { 1 };
@@ -89,8 +89,8 @@ mod tests {
             for (most, shared, threads) in
                 [(1, 1, 1), (8, 3, 2), (8, 30, 7), (8, 64, 2), (100, 2, 3)]
             {
-                let ranges = Cut::by_ranges(panels, most, shared, threads);
-                for cut in [Cut::new(panels, most, shared, threads), ranges] {
+                let ranges = TaskPartition::by_ranges(panels, most, shared, threads);
+                for cut in [TaskPartition::new(panels, most, shared, threads), ranges] {
                     let mut met = vec![0; panels * shared];
                     for (own, part) in cut.tasks {
                         assert!(own.len() <= most);
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn the_last_panels_are_cut() {
         let shared = |threads| {
-            let cut = Cut::new(11, 4, 64, threads);
+            let cut = TaskPartition::new(11, 4, 64, threads);
             cut.tasks.iter().map(|(_, shared)| shared.len()).collect::<Vec<_>>()
         };
         assert_eq!(shared(1), [64; 3]);

@@ -2,7 +2,7 @@
 
 use super::algebra::Algebra;
 use super::problem::{Problem, Tensors};
-use super::shape::Shape;
+use super::shape::Blocking;
 use super::{Context, contract};
 use crate::tuning::order::{KC, SPLIT_K_STEPS};
 use crate::{Level, ScratchPool, Workers};
@@ -597,7 +597,7 @@ fn windows_are_read_where_they_lie() {
             };
             let rich = !algebra.tiles.windows.is_empty();
             let problem = Problem::new(&task, algebra, Tensors::nowhere());
-            let across = Shape::of(&problem, 2).across;
+            let across = Blocking::of(&problem, 2).unpacked_rhs;
             let windows = across.is_some_and(|across| across.windows);
             assert_eq!(windows, expected && rich, "{size:?} {}", level.name());
         }

@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Arguments of the microkernel: steps of two matrices whose sums all fit registers.
-pub(crate) struct Thin {
+pub(crate) struct ThinArgs {
     /// Number of steps.
     steps: usize,
     /// The rows of the first step, contiguous.
@@ -43,7 +43,7 @@ pub(crate) struct Thin {
 ///
 /// # Safety
 /// The machine supports the kernel's level; rows, columns and sums are accessible as the fields say.
-pub(crate) type ThinFn = unsafe fn(&Thin);
+pub(crate) type ThinFn = unsafe fn(&ThinArgs);
 
 /// The microkernel of a pair.
 pub(crate) const fn kernel<L: Lane, P: Semiring<L>>() -> Option<ThinFn> {
@@ -89,7 +89,7 @@ pub(crate) unsafe fn thin<W: Word>(problem: &Problem, tensors: Tensors, ks: Rang
             let all = if dense { (end - start) * height - first } else { 0 };
             // SAFETY: these steps, rows and columns are the problem's; there are sums for them.
             unsafe {
-                kernel(&Thin {
+                kernel(&ThinArgs {
                     steps: count,
                     left: left.wrapping_offset(at).cast(),
                     left_step,
@@ -132,15 +132,15 @@ unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, sums: *const W) {
 
 /// # Safety
 /// As for [`ThinFn`].
-unsafe fn run<L: Lane, P: Semiring<L>>(thin: &Thin) {
+unsafe fn run<L: Lane, P: Semiring<L>>(thin: &ThinArgs) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(Steps::<L, P>(thin, PhantomData));
+    simd.vectorize(ThinKernel::<L, P>(thin, PhantomData));
 }
 
-struct Steps<'a, L, P>(&'a Thin, PhantomData<(L, P)>);
+struct ThinKernel<'a, L, P>(&'a ThinArgs, PhantomData<(L, P)>);
 
-impl<L: Lane, P: Semiring<L>> Kernel for Steps<'_, L, P> {
+impl<L: Lane, P: Semiring<L>> Kernel for ThinKernel<'_, L, P> {
     type Output = ();
 
     #[inline(always)]
@@ -167,7 +167,7 @@ impl<L: Lane, P: Semiring<L>> Kernel for Steps<'_, L, P> {
 /// # Safety
 /// As for [`ThinFn`]; `thin` has `N` columns.
 #[inline(always)]
-unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin: &Thin) {
+unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin: &ThinArgs) {
     let left = thin.left.cast::<L::Element>();
     let right = thin.right.cast::<L::Element>();
     let columns: [isize; N] = std::array::from_fn(|c| thin.columns[c]);
@@ -209,7 +209,7 @@ unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin:
 
 /// Number of steps whose whole group of lanes is readable.
 #[inline(always)]
-fn whole_steps<L: Lane>(thin: &Thin) -> usize {
+fn whole_steps<L: Lane>(thin: &ThinArgs) -> usize {
     if thin.m == L::LANES {
         return thin.steps;
     }

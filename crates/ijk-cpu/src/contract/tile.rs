@@ -9,7 +9,7 @@ use crate::tuning::time::{PANEL_PREFETCH_BYTES, UNROLLED_PRODUCTS, UNROLLED_STEP
 use std::ops::RangeBounds;
 
 /// Arguments of a microkernel, for elements of its type: a tile of `width` columns and `rows` rows.
-pub(crate) struct Tile {
+pub(crate) struct MicroTile {
     /// Number of steps.
     pub(crate) k: usize,
     /// Packed: the panel, whose steps are `left_step` elements apart. Direct: the first row in the tensor, from which
@@ -55,11 +55,11 @@ pub(crate) struct Tile {
 ///
 /// # Safety
 /// The machine supports the kernel's level; the tile's pointers are readable and writable as its fields say.
-pub(crate) type TileFn = unsafe fn(&Tile);
+pub(crate) type TileFn = unsafe fn(&MicroTile);
 
 /// A microkernel and its size.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct Microkernel {
     /// Number of groups of rows (mr in groups of lanes).
     pub(crate) groups: usize,
     /// Number of columns (nr).
@@ -70,26 +70,26 @@ pub(crate) struct Entry {
 
 /// The microkernels of one pair of map and reduction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TileSet {
+pub(crate) struct MicrokernelSet {
     /// Microkernels for packed panels; the first has the size that panels are packed for.
-    pub(crate) packed: &'static [Entry],
+    pub(crate) packed: &'static [Microkernel],
     /// Microkernels for an unpacked lhs.
-    pub(crate) direct: &'static [Entry],
+    pub(crate) direct: &'static [Microkernel],
     /// Microkernels for packed lhs panels and an unpacked rhs with contiguous k, with as many columns as the first of
     /// [`packed`](Self::packed).
-    pub(crate) across: &'static [Entry],
+    pub(crate) rhs_in_place: &'static [Microkernel],
     /// The same for windows, whose steps are addressed by offsets.
-    pub(crate) windows: &'static [Entry],
+    pub(crate) windows: &'static [Microkernel],
 }
 
-impl TileSet {
+impl MicrokernelSet {
     /// The set for one kind of lane group and one pair.
     pub(crate) const fn of<L: Lane, P: Semiring<L>>() -> Self {
         Self {
-            packed: Table::<L, P>::PACKED,
-            direct: Table::<L, P>::DIRECT,
-            across: Table::<L, P>::ACROSS,
-            windows: Table::<L, P>::WINDOWS,
+            packed: MicrokernelTable::<L, P>::PACKED,
+            direct: MicrokernelTable::<L, P>::LHS_IN_PLACE,
+            rhs_in_place: MicrokernelTable::<L, P>::RHS_IN_PLACE,
+            windows: MicrokernelTable::<L, P>::WINDOWS,
         }
     }
 
@@ -99,7 +99,7 @@ impl TileSet {
     }
 
     /// The packed microkernel wider than the first that has room for `columns` columns, if the first has not.
-    pub(crate) fn wide(&self, columns: usize) -> Option<Entry> {
+    pub(crate) fn wide(&self, columns: usize) -> Option<Microkernel> {
         let wide = self.packed.iter().find(|e| e.columns > self.packed[0].columns).copied();
         wide.filter(|e| (self.packed[0].columns + 1..=e.columns).contains(&columns))
     }
@@ -107,20 +107,20 @@ impl TileSet {
 
 /// The smallest microkernel of those groups and columns; the first if there is none.
 pub(crate) fn smallest(
-    entries: &[Entry],
+    entries: &[Microkernel],
     groups: impl RangeBounds<usize>,
     columns: impl RangeBounds<usize>,
-) -> Entry {
-    let fits = |e: &&Entry| groups.contains(&e.groups) && columns.contains(&e.columns);
+) -> Microkernel {
+    let fits = |e: &&Microkernel| groups.contains(&e.groups) && columns.contains(&e.columns);
     let best = entries.iter().filter(fits).min_by_key(|e| (e.columns, e.groups));
     *best.unwrap_or(&entries[0])
 }
 
-struct Table<L, P>(L, P);
+struct MicrokernelTable<L, P>(L, P);
 
 macro_rules! entries {
     ($from:ident: $($groups:literal x $columns:literal),*) => {
-        &[$(Entry {
+        &[$(Microkernel {
             groups: $groups,
             columns: $columns,
             run: run::<L, P, $groups, $columns, $from>,
@@ -131,17 +131,17 @@ macro_rules! entries {
 /// Sources of a microkernel's operands: both are packed.
 const PANELS: u8 = 0;
 /// lhs is read in place.
-const DIRECT: u8 = 1;
+const LHS_IN_PLACE: u8 = 1;
 /// rhs is read in place.
-const ACROSS: u8 = 2;
+const RHS_IN_PLACE: u8 = 2;
 /// rhs is read in place, at the offset of each step.
 const WINDOWS: u8 = 3;
 
 /// Tiles fill the registers except for the few that loads and broadcasts need. Tiles are taller than wide, since a
 /// broadcast serves all groups of rows; the exception reads lhs only once for slightly more columns than the first tile
-/// has ([`wide`](TileSet::wide)). Every width of a direct microkernel is also one of a packed microkernel.
-impl<L: Lane, P: Semiring<L>> Table<L, P> {
-    const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+/// has ([`wide`](MicrokernelSet::wide)). Every width of a direct microkernel is also one of a packed microkernel.
+impl<L: Lane, P: Semiring<L>> MicrokernelTable<L, P> {
+    const PACKED: &'static [Microkernel] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
         (_, KernelSet::Rare) => entries!(PANELS: 1 x 4),
         (32.., KernelSet::Full) => entries!(PANELS: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
             2 x 8, 1 x 8, 1 x 4, 1 x 1, 2 x 14),
@@ -152,24 +152,28 @@ impl<L: Lane, P: Semiring<L>> Table<L, P> {
         (_, KernelSet::Common) => entries!(PANELS: 1 x 4),
     };
 
-    const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
-        (32.., KernelSet::Full) => {
-            entries!(DIRECT: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
+    const LHS_IN_PLACE: &'static [Microkernel] =
+        match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+            (32.., KernelSet::Full) => {
+                entries!(LHS_IN_PLACE: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
             2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1, 2 x 14, 1 x 14)
-        }
-        (16.., KernelSet::Full) => entries!(DIRECT: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
-            8 x 1, 2 x 1, 1 x 1),
-        (_, KernelSet::Full) => entries!(DIRECT: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
-        _ => &[],
-    };
+            }
+            (16.., KernelSet::Full) => {
+                entries!(LHS_IN_PLACE: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
+            8 x 1, 2 x 1, 1 x 1)
+            }
+            (_, KernelSet::Full) => entries!(LHS_IN_PLACE: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
+            _ => &[],
+        };
 
-    const ACROSS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
-        (32.., KernelSet::Full) => entries!(ACROSS: 3 x 8, 2 x 8, 1 x 8),
-        (16.., KernelSet::Full) => entries!(ACROSS: 2 x 6, 1 x 6),
-        _ => &[],
-    };
+    const RHS_IN_PLACE: &'static [Microkernel] =
+        match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+            (32.., KernelSet::Full) => entries!(RHS_IN_PLACE: 3 x 8, 2 x 8, 1 x 8),
+            (16.., KernelSet::Full) => entries!(RHS_IN_PLACE: 2 x 6, 1 x 6),
+            _ => &[],
+        };
 
-    const WINDOWS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+    const WINDOWS: &'static [Microkernel] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
         (32.., KernelSet::Full) => entries!(WINDOWS: 3 x 8, 2 x 8, 1 x 8, 1 x 16),
         (16.., KernelSet::Full) => entries!(WINDOWS: 2 x 6, 1 x 6),
         _ => &[],
@@ -181,20 +185,20 @@ impl<L: Lane, P: Semiring<L>> Table<L, P> {
 /// # Safety
 /// As for [`TileFn`].
 unsafe fn run<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
-    tile: &Tile,
+    tile: &MicroTile,
 ) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(Microkernel::<L, P, M, N, FROM>(tile, std::marker::PhantomData));
+    simd.vectorize(MicroTileKernel::<L, P, M, N, FROM>(tile, std::marker::PhantomData));
 }
 
-struct Microkernel<'a, L, P, const M: usize, const N: usize, const FROM: u8>(
-    &'a Tile,
+struct MicroTileKernel<'a, L, P, const M: usize, const N: usize, const FROM: u8>(
+    &'a MicroTile,
     std::marker::PhantomData<(L, P)>,
 );
 
 impl<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8> Kernel
-    for Microkernel<'_, L, P, M, N, FROM>
+    for MicroTileKernel<'_, L, P, M, N, FROM>
 {
     type Output = ();
 
@@ -216,16 +220,16 @@ impl<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8> Ke
 #[inline(always)]
 unsafe fn accumulate<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
-    tile: &Tile,
+    tile: &MicroTile,
 ) -> [[L; M]; N] {
     // SAFETY: the identity is readable; the tile has the steps and at least one column.
     unsafe {
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
         let sums = [[identity; M]; N];
-        if FROM == DIRECT || FROM == WINDOWS {
+        if FROM == LHS_IN_PLACE || FROM == WINDOWS {
             (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
             return match FROM {
-                DIRECT => direct::<L, P, M, N>(simd, tile, sums),
+                LHS_IN_PLACE => direct::<L, P, M, N>(simd, tile, sums),
                 _ => windows::<L, P, M, N>(simd, tile, sums),
             };
         }
@@ -245,7 +249,7 @@ unsafe fn accumulate<L: Lane, P: Semiring<L>, const M: usize, const N: usize, co
 #[inline(always)]
 unsafe fn packed<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
-    tile: &Tile,
+    tile: &MicroTile,
     mut sums: [[L; M]; N],
     (left_step, right_step): (usize, usize),
 ) -> [[L; M]; N] {
@@ -254,7 +258,7 @@ unsafe fn packed<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const 
     let unrolled = if M * N >= UNROLLED_PRODUCTS { UNROLLED_STEPS } else { 1 };
     let run = tile.k / (N * unrolled);
     let bytes = unrolled * right_step * size_of::<L::Element>();
-    let apart = if FROM == ACROSS { tile.right_apart } else { 1 };
+    let apart = if FROM == RHS_IN_PLACE { tile.right_apart } else { 1 };
     let (mut fetched, last) = (tile.fetched, tile.fetched + tile.fetches);
     let each = tile.fetches.div_ceil(N);
     // SAFETY: `N` runs have at most all steps; each step has its rows and columns at `left` and `right`, as the fields
@@ -267,7 +271,7 @@ unsafe fn packed<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const 
             }
             fetched += each;
             for n in 0..run {
-                if M * N >= UNROLLED_PRODUCTS && FROM == ACROSS {
+                if M * N >= UNROLLED_PRODUCTS && FROM == RHS_IN_PLACE {
                     fetch_next::<L, N>(tile, column * run + n);
                 } else if M * N >= UNROLLED_PRODUCTS {
                     prefetch_all(right.cast::<u8>().wrapping_add(PANEL_PREFETCH_BYTES), bytes);
@@ -296,7 +300,7 @@ unsafe fn packed<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const 
 #[inline(always)]
 unsafe fn direct<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     simd: L::Simd,
-    tile: &Tile,
+    tile: &MicroTile,
     mut sums: [[L; M]; N],
 ) -> [[L; M]; N] {
     let start = tile.left.cast::<L::Element>();
@@ -308,7 +312,7 @@ unsafe fn direct<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
             if tile.ahead {
                 fetch::<L, M>(left);
             }
-            sums = step::<L, P, M, N, DIRECT>(simd, sums, left, (right, 1));
+            sums = step::<L, P, M, N, LHS_IN_PLACE>(simd, sums, left, (right, 1));
             right = right.add(tile.right_step);
         }
     }
@@ -323,7 +327,7 @@ unsafe fn direct<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
 #[inline(always)]
 unsafe fn windows<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     simd: L::Simd,
-    tile: &Tile,
+    tile: &MicroTile,
     sums: [[L; M]; N],
 ) -> [[L; M]; N] {
     // SAFETY: guaranteed by the caller.
@@ -343,7 +347,7 @@ unsafe fn windows<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
 #[inline(always)]
 unsafe fn windows_apart<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
     simd: L::Simd,
-    tile: &Tile,
+    tile: &MicroTile,
     mut sums: [[L; M]; N],
     apart: isize,
 ) -> [[L; M]; N] {
@@ -377,7 +381,7 @@ unsafe fn step<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FR
     unsafe {
         for m in 0..M {
             let from = left.add(m * L::LANES);
-            rows[m] = if FROM == DIRECT { L::read(from) } else { L::load(from) };
+            rows[m] = if FROM == LHS_IN_PLACE { L::read(from) } else { L::load(from) };
         }
         for n in 0..N {
             let column = L::splat(simd, *right.offset(n as isize * apart));
@@ -394,7 +398,7 @@ unsafe fn step<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const FR
 /// # Safety
 /// The tile has that column, and its pointers are as the fields say.
 #[inline(always)]
-unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
+unsafe fn fetch_column<L: Lane, const M: usize>(tile: &MicroTile, column: usize) {
     // SAFETY: guaranteed by the caller.
     let offset = unsafe { *tile.columns.add(column) };
     let first = tile.out.cast::<L::Element>().wrapping_offset(offset).cast_const().cast::<u8>();
@@ -404,7 +408,7 @@ unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
 /// Prefetches lines of the next tile's unpacked columns during the run of steps of index `run`: after the last run,
 /// each line has been prefetched once.
 #[inline(always)]
-fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
+fn fetch_next<L: Lane, const N: usize>(tile: &MicroTile, run: usize) {
     let size = size_of::<L::Element>();
     let lines = N * UNROLLED_STEPS * size / LINE;
     for n in 0..lines {
@@ -420,7 +424,7 @@ fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
 /// # Safety
 /// The tile has that step, and its pointers are as the fields say.
 #[inline(always)]
-unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
+unsafe fn fetch_lines<L: Lane>(tile: &MicroTile, k: usize) {
     let (lines, count) = tile.lines;
     for n in 0..count {
         // SAFETY: guaranteed by the caller.
@@ -443,7 +447,7 @@ fn fetch<L: Lane, const M: usize>(left: *const L::Element) {
 /// The tile's pointers are as the fields say.
 #[inline(always)]
 unsafe fn finish<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
-    tile: &Tile,
+    tile: &MicroTile,
     sums: &[[L; M]; N],
 ) {
     // SAFETY: guaranteed by the caller.
@@ -470,7 +474,7 @@ unsafe fn columns<
     const WHOLE: bool,
     const ACCUMULATE: bool,
 >(
-    tile: &Tile,
+    tile: &MicroTile,
     sums: &[[L; M]; N],
 ) {
     for n in 0..N {

@@ -1,7 +1,7 @@
 //! Units of rows whose axes are short: several axes that are contiguous in lhs, and several that are contiguous in the
 //! output, so that a unit has whole cache lines of both.
 
-use super::bundle::{Axis, Bundle, Operand};
+use super::bundle::{Bundle, BundleAxis, Operand};
 use super::problem::Problem;
 use crate::Level;
 use crate::copy::{Places, ShortAxis, part};
@@ -17,7 +17,7 @@ pub(crate) fn order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usiz
     if m.run(Operand::Out) >= LONG_RUN || m.len() == 0 || n.len() == 0 {
         return None;
     }
-    let mut rows: Rows = m.axes().iter().map(|&axis| (Place::Outer, axis)).collect();
+    let mut rows: PlacedAxes = m.axes().iter().map(|&axis| (UnitPlace::Outer, axis)).collect();
     let inner = lines_of_left(&mut rows)?;
     let unit = inner.saturating_mul(lines_of_output(&mut rows, (&m, n), LINE / size)?);
     rows.sort_by_key(|&(place, _)| place);
@@ -27,22 +27,26 @@ pub(crate) fn order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usiz
 }
 
 /// Axes of rows, outermost first, with their new positions.
-type Rows = Vec<(Place, Axis)>;
+type PlacedAxes = Vec<(UnitPlace, BundleAxis)>;
 
 /// Selects the innermost axes of lhs, whose order `rows` has; returns the number of their values.
-fn lines_of_left(rows: &mut Rows) -> Option<usize> {
+fn lines_of_left(rows: &mut PlacedAxes) -> Option<usize> {
     let (mut at, mut values) = (rows.len(), 1);
     while values < STAGED_INNER {
         at = at.checked_sub(1)?;
-        values *= take(rows, at, Place::Inner, STAGED_INNER.div_ceil(values));
+        values *= take(rows, at, UnitPlace::Inner, STAGED_INNER.div_ceil(values));
     }
     Some(values)
 }
 
 /// Selects axes of rows from the innermost of the output on until a cache line is full; columns and rows selected
 /// before fill it, too. Returns the number of their values.
-fn lines_of_output(rows: &mut Rows, (m, n): (&Bundle, &Bundle), full: usize) -> Option<usize> {
-    let near = |axis: &Axis| axis.strides[Operand::Out as usize].unsigned_abs();
+fn lines_of_output(
+    rows: &mut PlacedAxes,
+    (m, n): (&Bundle, &Bundle),
+    full: usize,
+) -> Option<usize> {
+    let near = |axis: &BundleAxis| axis.strides[Operand::Out as usize].unsigned_abs();
     let sorted = |bundle: &Bundle| {
         let mut axes = bundle.axes().to_vec();
         axes.sort_by_key(near);
@@ -60,13 +64,14 @@ fn lines_of_output(rows: &mut Rows, (m, n): (&Bundle, &Bundle), full: usize) -> 
         if line >= full {
             break;
         }
-        let inner = rows.iter().find(|(place, a)| *place == Place::Inner && near(a) == near(&axis));
+        let inner =
+            rows.iter().find(|(place, a)| *place == UnitPlace::Inner && near(a) == near(&axis));
         if let Some((_, inner)) = inner {
             line = line.saturating_mul(inner.extent);
             continue;
         }
         let at = rows.iter().position(|(_, a)| *a == axis)?;
-        let taken = take(rows, at, Place::Lines, full.div_ceil(line));
+        let taken = take(rows, at, UnitPlace::Lines, full.div_ceil(line));
         (line, values) = (line.saturating_mul(taken), values.saturating_mul(taken));
     }
     Some(values)
@@ -74,7 +79,7 @@ fn lines_of_output(rows: &mut Rows, (m, n): (&Bundle, &Bundle), full: usize) -> 
 
 /// Position of an axis of rows in the order for a stage, outermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum UnitPlace {
     /// Around units.
     Outer,
     /// In a unit, for cache lines of the output.
@@ -84,13 +89,13 @@ enum Place {
 }
 
 /// Assigns a position to an axis, or to a part of it with at least `least` values; returns the number of its values.
-fn take(rows: &mut Rows, at: usize, place: Place, least: usize) -> usize {
+fn take(rows: &mut PlacedAxes, at: usize, place: UnitPlace, least: usize) -> usize {
     let (_, axis) = rows[at];
     let part = part(axis.extent, least);
     let (outer, inner) = axis.split(part);
     rows[at] = (place, inner);
     if outer.extent > 1 {
-        rows.insert(at, (Place::Outer, outer));
+        rows.insert(at, (UnitPlace::Outer, outer));
     }
     part
 }
@@ -103,15 +108,15 @@ pub(crate) fn places(
     level: Level,
 ) -> Option<Places> {
     let size = problem.algebra.size as isize;
-    let within = |axes: &[Axis], step: usize, most: usize| {
+    let within = |axes: &[BundleAxis], step: usize, most: usize| {
         let mut points = 1;
-        let inside = |axis: &&Axis| {
+        let inside = |axis: &&BundleAxis| {
             let fits = points < most;
             points *= axis.extent;
             fits
         };
         let mut from = step as isize * size;
-        let short = |axis: &Axis| {
+        let short = |axis: &BundleAxis| {
             let to = axis.strides[Operand::Out as usize] * size;
             let axis = ShortAxis { extent: axis.extent, to, from };
             from *= axis.extent as isize;

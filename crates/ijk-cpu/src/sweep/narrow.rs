@@ -3,7 +3,7 @@
 use super::{SharedOperand, block};
 use crate::check::{Layout, Other};
 use crate::compiled::{Compiled, Program, Target};
-use crate::contract::Part;
+use crate::contract::SharedOperandPart;
 use crate::error::Fault;
 use crate::finite::all_finite;
 use crate::simd::Level;
@@ -17,7 +17,7 @@ pub(super) struct NarrowProgram {
     /// For each block along the last axis, the body that suffices.
     pub(super) of_blocks: Vec<Option<usize>>,
     /// For each body, its part of each shared operand.
-    parts: Vec<Vec<Option<Part>>>,
+    parts: Vec<Vec<Option<SharedOperandPart>>>,
     /// Buffers, with layouts, that must be finite.
     finite_inputs: Vec<(BufferId, Layout)>,
     /// Outputs that must be finite.
@@ -79,7 +79,7 @@ impl NarrowProgram {
     }
 
     /// The narrow body of a block along the last axis, if any, and its parts.
-    pub(super) fn body(&self, at: usize) -> Option<(&Compiled, &[Option<Part>])> {
+    pub(super) fn body(&self, at: usize) -> Option<(&Compiled, &[Option<SharedOperandPart>])> {
         self.of_blocks[at].map(|n| (&self.bodies[n], &self.parts[n][..]))
     }
 
