@@ -1,8 +1,8 @@
 //! Random contractions, compared with a reference that evaluates the definition point by point.
 
-use super::algebra::Algebra;
-use super::problem::{Problem, Tensors};
-use super::shape::Blocking;
+use super::kernels::algebra::Algebra;
+use super::select::blocking::Blocking;
+use super::select::orient::orient;
 use super::{Context, contract};
 use crate::tuning::order::{KC, SPLIT_K_STEPS};
 use crate::{Level, ScratchPool, Workers};
@@ -596,7 +596,7 @@ fn windows_are_read_where_they_lie() {
                 panic!("there are microkernels")
             };
             let rich = !algebra.tiles.windows.is_empty();
-            let problem = Problem::new(&task, algebra, Tensors::nowhere());
+            let problem = orient(&task, algebra);
             let across = Blocking::of(&problem, 2).unpacked_rhs;
             let windows = across.is_some_and(|across| across.windows);
             assert_eq!(windows, expected && rich, "{size:?} {}", level.name());

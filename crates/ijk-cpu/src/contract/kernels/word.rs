@@ -1,0 +1,41 @@
+//! Elements as words, moved without interpretation.
+
+/// A word of the size of an element, moved without interpretation.
+pub(crate) trait Word: Copy {
+    /// All bits 0.
+    const ZERO: Self;
+}
+
+impl Word for u8 {
+    const ZERO: Self = 0;
+}
+
+impl Word for u32 {
+    const ZERO: Self = 0;
+}
+
+impl Word for u64 {
+    const ZERO: Self = 0;
+}
+
+impl Word for [u64; 2] {
+    const ZERO: Self = [0; 2];
+}
+
+/// Evaluates an expression with `$W` bound to the word of the size of an element.
+macro_rules! for_word {
+    ($size:expr, $W:ident => $body:expr) => {
+        match $size {
+            1 => for_word!(@ $W, u8, $body),
+            4 => for_word!(@ $W, u32, $body),
+            8 => for_word!(@ $W, u64, $body),
+            _ => for_word!(@ $W, [u64; 2], $body),
+        }
+    };
+    (@ $W:ident, $word:ty, $body:expr) => {{
+        type $W = $word;
+        $body
+    }};
+}
+
+pub(crate) use for_word;

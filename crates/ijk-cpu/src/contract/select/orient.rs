@@ -1,0 +1,119 @@
+//! Canonical form of a contraction: selects the operand that fills the lanes, merges axes, and orders them.
+
+use crate::contract::canonical::bundle::{Bundle, BundleAxis, Operand};
+use crate::contract::canonical::k_tile::KTile;
+use crate::contract::canonical::problem::Problem;
+use crate::contract::kernels::algebra::Algebra;
+use crate::contract::kernels::microkernel::Microkernel;
+use crate::contract::kernels::panel::Prepare;
+use crate::contract::select::in_place::are_windows;
+use crate::contract::select::rows::staged_order;
+use crate::contract::select::sharing::shares_lhs;
+use crate::contract::select::small::is_narrow;
+use crate::tuning::order::{
+    KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES, STRIDED_OUTPUT_COST,
+};
+use ijk_plan::plan::{Contraction, Role};
+
+/// The canonical form of a contraction.
+pub(crate) fn orient(task: &Contraction, algebra: Algebra) -> Problem {
+    let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| bundle(task, r));
+    let (dtype, accumulate) = (task.dtype, task.accumulate);
+    let (tile, unit, swapped) = (None, None, false);
+    let mut problem = Problem { dtype, algebra, batch, m, n, k, tile, unit, swapped, accumulate };
+    if problem.algebra.commutative && cost_swapped(&problem) < cost(&problem) {
+        problem.swap();
+    }
+    order(&mut problem);
+    problem
+}
+
+/// Cost of the present choice of lanes, relative to the other one: unused lanes, rows that are strided in the
+/// output, and packing.
+fn cost(problem: &Problem) -> f64 {
+    cost_of(problem, [&problem.m, &problem.n], [Operand::Left, Operand::Right])
+}
+
+fn cost_swapped(problem: &Problem) -> f64 {
+    cost_of(problem, [&problem.n, &problem.m], [Operand::Right, Operand::Left])
+}
+
+fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [Operand; 2]) -> f64 {
+    let algebra = &problem.algebra;
+    let padded = rows.len().next_multiple_of(algebra.lanes) as f64;
+    let windows = reads_windows(problem, [rows, columns], right);
+    let scattered = match rows.touches_unit(Operand::Out) {
+        true => 1.0,
+        false if windows => 1.0 + MOVE_COST / problem.k.len() as f64,
+        false => STRIDED_OUTPUT_COST,
+    };
+    let products = padded * columns.len() as f64 * scattered;
+    let most = rows.len().max(columns.len()).saturating_mul(problem.k.len());
+    if most.saturating_mul(algebra.size) <= SMALL_BYTES {
+        return products;
+    }
+    let narrow = is_narrow([rows, columns, &problem.k], right, algebra);
+    let direct = columns.len() <= algebra.tiles.widest() && rows.run(left) >= 2 * algebra.lanes;
+    let packed = match (narrow, direct) {
+        (true, _) => 0,
+        (_, true) => columns.len(),
+        _ if windows => rows.len(),
+        _ => rows.len().saturating_add(columns.len()),
+    };
+    products + PACK_COST * packed as f64
+}
+
+/// Returns true if columns would be [windows](super::in_place) of an operand, read in place.
+fn reads_windows(problem: &Problem, [rows, columns]: [&Bundle; 2], right: Operand) -> bool {
+    let algebra = &problem.algebra;
+    let keeps = !algebra.guarded && [algebra.left, algebra.right] == [Prepare::Keep; 2];
+    let mut columns = columns.clone();
+    columns.follow(right);
+    let bundles = [rows, &columns, &problem.k];
+    let windows = |e: &Microkernel| are_windows(bundles, right, (e.columns, algebra));
+    keeps && algebra.tiles.windows.first().is_some_and(windows)
+}
+
+/// Orders the axes of each bundle. Rows follow both lhs and the output if a stage makes that possible, otherwise
+/// the output if its contiguous runs fill vectors, otherwise lhs. Columns follow rhs, or the output if that is far
+/// larger. Steps follow the larger operand.
+fn order(problem: &mut Problem) {
+    let along = |b: &Bundle| {
+        let mut by_out = b.clone();
+        by_out.follow(Operand::Out);
+        by_out.run(Operand::Out) >= problem.algebra.lanes
+    };
+    match staged_order(&problem.m, problem.n.len(), problem.algebra.size) {
+        Some(both) => problem.m = both,
+        None if along(&problem.m) => problem.m.follow(Operand::Out),
+        None => problem.m.follow(Operand::Left),
+    }
+    let many = problem.m.len() / OUTPUT_RATIO >= problem.k.len();
+    problem.n.follow(if many { Operand::Out } else { Operand::Right });
+    problem.batch.follow(Operand::Out);
+    let larger = if problem.m.len() >= problem.n.len() { Operand::Left } else { Operand::Right };
+    problem.k.follow(larger);
+    tile_steps(problem);
+}
+
+/// If the operands are contiguous along different axes of k: makes the axis of the operand that is packed block by
+/// block the innermost, and that of the shared operand the next.
+fn tile_steps(problem: &mut Problem) {
+    let (shared, other) = match shares_lhs(problem) {
+        true => (Operand::Left, Operand::Right),
+        false => (Operand::Right, Operand::Left),
+    };
+    let (Some(inner), Some(around)) = (problem.k.unit(other), problem.k.unit(shared)) else {
+        return;
+    };
+    let rows = problem.m.run(Operand::Left).max(problem.n.run(Operand::Right));
+    if inner != around && rows < SHORT_RUN && problem.k.len() > KC {
+        problem.k.follow(other);
+        problem.k.unit(shared).into_iter().for_each(|axis| problem.k.around_last(axis));
+        problem.tile = KTile::of(&problem.k);
+    }
+}
+fn bundle(task: &Contraction, role: Role) -> Bundle {
+    let axes = task.axes.iter().filter(|a| a.role == role);
+    Bundle::new(axes.map(|a| BundleAxis { extent: a.extent, strides: [a.a, a.b, a.c] }))
+}
