@@ -6,6 +6,7 @@ mod frameworks;
 mod levels;
 mod mutants;
 mod python;
+mod rooms;
 mod signs;
 mod sources;
 mod venv;
@@ -53,6 +54,7 @@ fn tidy() -> ExitCode {
         arrows::check(&workspace),
         sources::check(&workspace),
         signs::check(&workspace),
+        rooms::check(&workspace),
         documents::check(&workspace.root),
     ];
     let problems = checks.concat();
