@@ -1,24 +1,24 @@
 //! The engine compiles plans, and executes them on arrays.
 
 use crate::check::Layout;
-use crate::compiled::{Compiled, Program, Target, compile, compile_continuing};
-use crate::contract::{Context, PackedSharedOperand, SharedOperandPart};
+use crate::compiled::{Compiled, Target, compile, compile_continuing};
 use crate::error::{PlanError, RunError, Side};
-use crate::nest::{Launch, fault};
+use crate::nest::fault;
 use crate::probe::{Costs, Probe};
 use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
+use crate::steps::{ExecutableStep, PackedInput, StepRun};
 use crate::threads::Workers;
 use crate::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
 use crate::watch::{Ask, Watch};
-use ijk_plan::plan::{Base, Place, Plan};
+use ijk_plan::plan::{Place, Plan};
 use ijk_tensor::reserve;
 use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, memory_of_machine};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::AtomicBool;
 
 /// Executes plans. Owns its threads, which start on demand, and the memory that it reuses between runs; any number of
 /// threads may use one engine at the same time.
@@ -374,7 +374,7 @@ pub struct Stoppable<'a> {
 }
 
 impl Stoppable<'_> {
-    /// SharedOperand as [`Engine::execute_onto`].
+    /// Same as [`Engine::execute_onto`].
     ///
     /// # Errors
     /// As for [`Engine::execute_onto`].
@@ -396,40 +396,7 @@ pub(crate) struct Run<'a> {
     /// Address of the first element of each buffer.
     pub(crate) bases: &'a [*mut u8],
     /// Operands of contractions that are packed already.
-    pub(crate) packed: &'a [PackedOperand<'a>],
-}
-
-/// An operand of a step's contraction, packed at several origins.
-pub(crate) struct PackedOperand<'a> {
-    pub(crate) step: usize,
-    pub(crate) panels: &'a PackedSharedOperand<'a>,
-    /// Index of its origin.
-    pub(crate) origin: usize,
-    /// The part of the contraction for which the operand was packed, if it is not all of it.
-    pub(crate) part: Option<&'a SharedOperandPart>,
-}
-
-impl PackedOperand<'_> {
-    /// Executes the contraction; returns false if it did not.
-    ///
-    /// # Safety
-    /// As for [`contract`](crate::contract::contract).
-    unsafe fn contract(
-        &self,
-        tensors: (*const u8, *const u8, *mut u8),
-        context: &Context<'_>,
-    ) -> bool {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            match self.part {
-                Some(part) => self.panels.contract_part(self.origin, part, tensors, context),
-                None => {
-                    self.panels.contract(self.origin, tensors, context);
-                    true
-                }
-            }
-        }
-    }
+    pub(crate) packed: &'a [PackedInput<'a>],
 }
 
 // SAFETY: one thread at a time dereferences the pointers, except what a step divides among workers.
@@ -455,73 +422,11 @@ impl Run<'_> {
     unsafe fn steps_within(&self, spare: Option<u64>) -> Result<u32, RunError> {
         let &Self { workers, scratch, compiled, bases, packed } = self;
         for (at, step) in compiled.steps.iter().enumerate() {
-            let faults = match step {
-                Program::Nest(nest) => {
-                    // SAFETY: guaranteed by the caller; previous steps wrote the elements that this one reads.
-                    unsafe { Launch { nest, bases, workers, scratch }.run() }?
-                }
-                Program::Contract(prepared) => {
-                    let (task, level) = (&prepared.task, prepared.level);
-                    let origin = |base| origin(base, task.dtype, bases);
-                    let refused = AtomicUsize::new(0);
-                    let context = Context::new(level, workers, scratch, &refused);
-                    let (a, b, c) = (origin(task.a), origin(task.b), origin(task.c));
-                    let packed = packed.iter().find(|packed| packed.step == at);
-                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
-                    unsafe {
-                        let done = packed.is_some_and(|p| p.contract((a, b, c), &context));
-                        if !done {
-                            prepared.run(a, b, c, &context);
-                        }
-                    }
-                    context.settle()?;
-                    0
-                }
-                Program::Grouped(grouped) => {
-                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
-                    unsafe { grouped.run(bases, workers, scratch) }?;
-                    0
-                }
-                Program::Scan(scan) => {
-                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
-                    unsafe { scan.run(bases, workers, scratch) }?;
-                    0
-                }
-                Program::Relative(scan) => {
-                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
-                    unsafe { scan.run(bases, workers) };
-                    0
-                }
-                Program::Pair(pair) => {
-                    // SAFETY: as for a nest.
-                    unsafe { pair.run(bases, workers, scratch) }?;
-                    0
-                }
-                Program::Permute(permute) => {
-                    // SAFETY: as for a nest.
-                    unsafe { permute.run(bases, workers) };
-                    0
-                }
-                Program::Folds(folds) => {
-                    // SAFETY: as for a nest.
-                    unsafe { folds.run(bases, workers) };
-                    0
-                }
-                Program::Window(window) => {
-                    // SAFETY: as for a nest.
-                    unsafe { window.run(bases, workers) };
-                    0
-                }
-                Program::Scatter(scatter) => {
-                    // SAFETY: as for a nest.
-                    unsafe { scatter.run(bases, workers) };
-                    0
-                }
-                Program::Sweep(sweep) => {
-                    // SAFETY: guaranteed by the caller; the windows of blocks were checked.
-                    unsafe { sweep.run(bases, workers, scratch, spare) }?
-                }
-            };
+            let packed = packed.iter().find(|packed| packed.step == at);
+            let run = StepRun { bases, workers, scratch, spare, packed };
+            // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked, and previous
+            // steps wrote the elements that this one reads.
+            let faults = unsafe { step.run(&run) }?;
             // A cancelled step has not written all elements that later ones read.
             if faults != 0 || workers.have_ended() {
                 return Ok(faults);
@@ -529,12 +434,6 @@ impl Run<'_> {
         }
         Ok(0)
     }
-}
-
-/// Address of a contraction's origin.
-pub(crate) fn origin(base: Base, dtype: DType, bases: &[*mut u8]) -> *mut u8 {
-    let bytes = base.offset * dtype.size() as isize;
-    bases[base.buffer.0 as usize].wrapping_offset(bytes)
 }
 
 /// Checks the number of arrays.

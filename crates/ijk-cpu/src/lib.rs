@@ -15,6 +15,7 @@
 pub mod bench_api;
 mod check;
 mod compiled;
+mod compiler;
 mod contract;
 mod copy;
 mod crew;
@@ -34,6 +35,7 @@ mod scan;
 mod scatter;
 mod scratch;
 mod simd;
+mod steps;
 mod sweep;
 mod table;
 mod threads;

@@ -1,16 +1,17 @@
 //! Steps fused by blocks of rows.
 
 use crate::check::{Layout, Other, check_sweep};
-use crate::compiled::{Compiled, Program, Target, compile_part};
+use crate::compiled::{Compiled, Target, compile_part};
 use crate::contract::{
     Context, ContractProgram, PackedSharedOperand, SharedArgument, SharedOperandGemm,
     SharedOperandPart,
 };
-use crate::engine::{PackedOperand, Run};
+use crate::engine::Run;
 use crate::error::{Fault, PlanError, RunError};
 use crate::finite::walk;
 use crate::scratch::{Need, ScratchPool};
 use crate::simd::Level;
+use crate::steps::{ExecutableStep, PackedInput, Program};
 use crate::threads::{Workers, cut};
 use crate::tuning::time::{SWEEP_PREFETCH_BYTES, SWEEP_TASKS_PER_THREAD};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
@@ -171,12 +172,7 @@ fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
             continue;
         }
         for at in (0..body.buffers.len()).filter(|&at| body.buffers[at].place == Place::Input(n)) {
-            let asks = |program: &mut Program| match program {
-                Program::Nest(nest) => nest.fetch_ahead(at, step),
-                Program::Folds(folds) => folds.fetch_ahead(at, step),
-                _ => false,
-            };
-            body.steps.iter_mut().rev().any(asks);
+            body.steps.iter_mut().rev().any(|program| program.fetch_ahead(at, step));
         }
     }
 }
@@ -265,7 +261,7 @@ impl Job<'_> {
     /// As for [`narrow`](Self::narrow); the body is one of that block.
     unsafe fn block(
         &self,
-        (compiled, packed): (&Compiled, &[PackedOperand<'_>]),
+        (compiled, packed): (&Compiled, &[PackedInput<'_>]),
         at: &[usize],
         (arena, scratch): (*mut u8, &ScratchPool),
     ) -> Result<u32, RunError> {
@@ -291,12 +287,12 @@ impl Job<'_> {
     }
 
     /// Panels for a block that is not cut.
-    fn packed(&self, at: &[usize]) -> SmallVec<[PackedOperand<'_>; 2]> {
+    fn packed(&self, at: &[usize]) -> SmallVec<[PackedInput<'_>; 2]> {
         let each = self.sweep.shared.iter().zip(self.packed);
         let each = each.filter_map(|(shared, panels)| {
             let origin = shared.origin(self.sweep, at);
             let (step, panels) = (shared.step, panels.as_ref()?);
-            Some(PackedOperand { step, panels, origin, part: None })
+            Some(PackedInput { step, panels, origin, part: None })
         });
         each.collect()
     }
@@ -306,7 +302,7 @@ impl Job<'_> {
         &'p self,
         at: &[usize],
         parts: &'p [Option<SharedOperandPart>],
-    ) -> SmallVec<[PackedOperand<'p>; 2]> {
+    ) -> SmallVec<[PackedInput<'p>; 2]> {
         let mut all = self.packed(at);
         all.retain_mut(|packed| {
             let shared = self.sweep.shared.iter().zip(parts);

@@ -78,6 +78,12 @@ fn refused(change: impl FnOnce(&mut Plan, &mut Nest)) -> Fault {
 }
 
 #[test]
+fn kernels_of_steps_have_names() {
+    let compiled = Engine::default().compile(&negate()).expect("the plan is sound");
+    assert!(compiled.kernels().eq(["nest"]));
+}
+
+#[test]
 fn unsound_plans_are_refused() {
     assert_eq!(refused(|_, n| n.loads[0].strides = vec![2]), Fault::Bounds);
     assert_eq!(refused(|_, n| n.loads[0].base.offset = -1), Fault::Bounds);

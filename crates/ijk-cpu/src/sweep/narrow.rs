@@ -2,11 +2,12 @@
 
 use super::{SharedOperand, block};
 use crate::check::{Layout, Other};
-use crate::compiled::{Compiled, Program, Target};
+use crate::compiled::{Compiled, Target};
 use crate::contract::SharedOperandPart;
 use crate::error::Fault;
 use crate::finite::all_finite;
 use crate::simd::Level;
+use crate::steps::Program;
 use crate::threads::Workers;
 use ijk_plan::plan::{BufferId, Contraction, Narrow, Sweep};
 

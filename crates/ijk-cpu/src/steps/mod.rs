@@ -1,0 +1,180 @@
+//! Executable steps of a compiled plan.
+//!
+//! Every kind of step implements [`ExecutableStep`], and is a variant of [`Program`]; [`select`] has the ordered tables
+//! of candidates that make a program of a step of a plan.
+
+mod equivalent;
+mod execute;
+pub(crate) mod select;
+
+pub(crate) use equivalent::{
+    combines_in_place, constant_nest, contraction_nest, starts_from, without_reduced,
+};
+
+use crate::contract::{Context, ContractProgram, PackedSharedOperand, SharedOperandPart};
+use crate::error::RunError;
+use crate::folds::FoldsProgram;
+use crate::grouped::GroupedProgram;
+use crate::nest::TileNest;
+use crate::pair::PairProgram;
+use crate::permute::PermuteProgram;
+use crate::scan::{RelativeProgram, ScanProgram};
+use crate::scatter::ScatterProgram;
+use crate::scratch::{Need, ScratchPool};
+use crate::sweep::SweepProgram;
+use crate::threads::Workers;
+use crate::window::WindowProgram;
+
+/// A compiled step.
+pub(crate) trait ExecutableStep {
+    /// Name of its kernel.
+    fn name(&self) -> &'static str;
+
+    /// Estimated work, in nanoseconds on one thread.
+    fn cost(&self) -> f64;
+
+    /// Upper bound of its scratch memory.
+    fn need(&self) -> Need {
+        Need::default()
+    }
+
+    /// Makes it prefetch a part of a buffer, `bytes` bytes ahead; returns false if it does not.
+    fn fetch_ahead(&mut self, _buffer: usize, _bytes: isize) -> bool {
+        false
+    }
+
+    /// Executes it; returns the faults that occurred.
+    ///
+    /// # Safety
+    /// `run.bases` are the buffers that the step was checked against: all elements of theirs that it reads are
+    /// initialised, and no other thread accesses those that it writes.
+    unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError>;
+}
+
+/// Buffers and execution environment of a step.
+#[derive(Clone, Copy)]
+pub(crate) struct StepRun<'a> {
+    /// Address of the first element of each buffer.
+    pub(crate) bases: &'a [*mut u8],
+    pub(crate) workers: &'a Workers,
+    pub(crate) scratch: &'a ScratchPool,
+    /// Limit in bytes for a sweep, in addition to results and the arena.
+    pub(crate) spare: Option<u64>,
+    /// The operand of a contraction, if it is packed already.
+    pub(crate) packed: Option<&'a PackedInput<'a>>,
+}
+
+/// An operand of a step's contraction, packed at several origins.
+pub(crate) struct PackedInput<'a> {
+    /// Index of the step.
+    pub(crate) step: usize,
+    pub(crate) panels: &'a PackedSharedOperand<'a>,
+    /// Index of its origin.
+    pub(crate) origin: usize,
+    /// The part of the contraction for which the operand was packed, if it is not all of it.
+    pub(crate) part: Option<&'a SharedOperandPart>,
+}
+
+impl PackedInput<'_> {
+    /// Executes the contraction; returns false if it did not.
+    ///
+    /// # Safety
+    /// As for [`contract`](crate::contract::contract).
+    unsafe fn contract(
+        &self,
+        tensors: (*const u8, *const u8, *mut u8),
+        context: &Context<'_>,
+    ) -> bool {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self.part {
+                Some(part) => self.panels.contract_part(self.origin, part, tensors, context),
+                None => {
+                    self.panels.contract(self.origin, tensors, context);
+                    true
+                }
+            }
+        }
+    }
+}
+
+/// Declares the enum of all programs, and calls of their methods by a match: a step of a small plan takes a tenth of a
+/// microsecond, and arms of a match can be inlined where virtual calls cannot.
+macro_rules! programs {
+    ($($(#[$doc:meta])* $variant:ident($program:ty),)*) => {
+        /// Program of a step.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Program {
+            $($(#[$doc])* $variant(Box<$program>),)*
+        }
+
+        impl ExecutableStep for Program {
+            fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(program) => ExecutableStep::name(&**program),)*
+                }
+            }
+
+            fn cost(&self) -> f64 {
+                match self {
+                    $(Self::$variant(program) => ExecutableStep::cost(&**program),)*
+                }
+            }
+
+            fn need(&self) -> Need {
+                match self {
+                    $(Self::$variant(program) => ExecutableStep::need(&**program),)*
+                }
+            }
+
+            fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
+                match self {
+                    $(Self::$variant(program) => {
+                        ExecutableStep::fetch_ahead(&mut **program, buffer, bytes)
+                    })*
+                }
+            }
+
+            #[inline]
+            unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
+                // SAFETY: guaranteed by the caller.
+                unsafe {
+                    match self {
+                        $(Self::$variant(program) => ExecutableStep::run(&**program, run),)*
+                    }
+                }
+            }
+        }
+
+        $(impl From<$program> for Program {
+            fn from(program: $program) -> Self {
+                Self::$variant(Box::new(program))
+            }
+        })*
+    };
+}
+
+programs! {
+    /// A fused loop nest, or a fill.
+    Nest(TileNest),
+    /// A contraction.
+    Contract(ContractProgram),
+    /// A grouped contraction.
+    Grouped(GroupedProgram),
+    /// A scan.
+    Scan(ScanProgram),
+    /// A scan relative to levels.
+    Relative(RelativeProgram),
+    /// A sum of products with many short axes.
+    Pair(PairProgram),
+    /// A permutation of axes.
+    Permute(PermuteProgram),
+    /// A fold along rows.
+    Folds(FoldsProgram),
+    /// A reduction over windows.
+    Window(WindowProgram),
+    /// A combination of elements with existing ones.
+    Scatter(ScatterProgram),
+    /// Steps fused by blocks of rows.
+    Sweep(SweepProgram),
+}

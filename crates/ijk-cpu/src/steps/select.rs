@@ -1,0 +1,139 @@
+//! Selection of the program of a step: ordered tables of candidates, the first of which that takes the step executes
+//! it.
+
+use super::{Program, contraction_nest};
+use crate::check::{CheckedNest, Layout, check_nest};
+use crate::compiled::Target;
+use crate::contract::ContractProgram;
+use crate::error::Fault;
+use crate::folds::{FoldsProgram, is_of_rows};
+use crate::nest;
+use crate::pair::{PairProgram, is_brief, is_outer_product, is_thin};
+use crate::permute::PermuteProgram;
+use crate::scatter::ScatterProgram;
+use crate::simd::Level;
+use crate::window::WindowProgram;
+use ijk_plan::plan::{Contraction, Nest};
+
+/// A checked nest that is to be executed.
+struct NestTask<'a> {
+    nest: &'a Nest,
+    checked: &'a CheckedNest,
+    buffers: &'a [Layout],
+    level: Level,
+}
+
+/// A candidate for nests: its program, if it takes the nest.
+type NestCandidate = fn(&NestTask<'_>) -> Option<Program>;
+
+/// Candidates for nests; tiles take all others.
+const NESTS: &[NestCandidate] = &[
+    |task| WindowProgram::new(task.nest, task.checked, task.level).map(Program::from),
+    |task| ScatterProgram::new(task.nest, task.checked, task.level).map(Program::from),
+    |task| {
+        PermuteProgram::new(task.nest, task.checked, task.buffers, task.level).map(Program::from)
+    },
+    |task| FoldsProgram::new(task.nest, task.checked, task.level).map(Program::from),
+];
+
+/// The program of a checked nest.
+pub(crate) fn nest_program(
+    nest: &Nest,
+    checked: &CheckedNest,
+    buffers: &[Layout],
+    level: Level,
+) -> Result<Program, Fault> {
+    let task = NestTask { nest, checked, buffers, level };
+    match NESTS.iter().find_map(|takes| takes(&task)) {
+        Some(program) => Ok(program),
+        None => nest::compile(nest, checked, buffers, level).map(Program::from),
+    }
+}
+
+/// The kernel of short axes for a checked nest, if it takes it before all others. It overwrites its output, so no fill
+/// is needed before it.
+pub(crate) fn short_axes(
+    nest: &Nest,
+    checked: &CheckedNest,
+    streams: bool,
+    level: Level,
+) -> Option<PairProgram> {
+    let suits = is_brief(nest, checked) || (!streams && is_outer_product(nest, checked));
+    let pair = suits.then(|| PairProgram::new(nest, checked, level)).flatten()?;
+    WindowProgram::new(nest, checked, level).is_none().then_some(pair)
+}
+
+/// A checked contraction that is to be executed.
+struct ContractionTask<'a> {
+    task: &'a Contraction,
+    buffers: &'a [Layout],
+    target: Target<'a>,
+    /// Its GEMM, prepared when a candidate asks for it.
+    gemm: Option<ContractProgram>,
+}
+
+impl ContractionTask<'_> {
+    fn prepare(&mut self) -> Result<ContractProgram, Fault> {
+        let Target { level, costs, .. } = self.target;
+        let prepared = self.gemm.take();
+        prepared.or_else(|| ContractProgram::new(self.task, level, costs)).ok_or(Fault::Types)
+    }
+}
+
+/// A candidate for contractions: its program, if it takes the contraction.
+type ContractionCandidate = fn(&mut ContractionTask<'_>) -> Result<Option<Program>, Fault>;
+
+/// Candidates for contractions.
+const CONTRACTIONS: &[ContractionCandidate] = &[row_folds, unpacked, few_short_axes, gemm];
+
+/// The program of a checked contraction that is not empty, and has microkernels.
+pub(crate) fn contraction_program(
+    task: &Contraction,
+    buffers: &[Layout],
+    target: Target<'_>,
+) -> Result<Program, Fault> {
+    let mut task = ContractionTask { task, buffers, target, gemm: None };
+    for takes in CONTRACTIONS {
+        if let Some(program) = takes(&mut task)? {
+            return Ok(program);
+        }
+    }
+    Err(Fault::Types)
+}
+
+/// A fold along rows: a batch of dot products.
+fn row_folds(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
+    if !is_of_rows(task.task) {
+        return Ok(None);
+    }
+    let nest = contraction_nest(task.task);
+    let checked = check_nest(&nest, task.buffers)?;
+    Ok(FoldsProgram::new(&nest, &checked, task.target.level).map(Program::from))
+}
+
+/// Microkernels on unpacked operands, one call for each batch.
+fn unpacked(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
+    let gemm = task.prepare()?;
+    match gemm.is_settled() {
+        true => Ok(Some(gemm.into())),
+        false => {
+            task.gemm = Some(gemm);
+            Ok(None)
+        }
+    }
+}
+
+/// The kernel of short axes, where packing does not pay.
+fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
+    if !is_thin(task.task) {
+        return Ok(None);
+    }
+    let nest = contraction_nest(task.task);
+    let checked = check_nest(&nest, task.buffers)?;
+    Ok(PairProgram::new(&nest, &checked, task.target.level).map(Program::from))
+}
+
+/// GEMM.
+fn gemm(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
+    task.prepare().map(|gemm| Some(gemm.into()))
+}
