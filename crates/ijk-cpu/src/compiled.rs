@@ -36,7 +36,7 @@ pub struct Compiled {
 
 /// Target of compilation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct CompileTarget<'a> {
     /// Instruction set.
     pub(crate) level: Level,
     /// Size in bytes from which results are written with non-temporal stores.
@@ -90,7 +90,7 @@ impl Compiled {
 }
 
 /// Checks and compiles a plan.
-pub(crate) fn compile(plan: &Plan, target: Target) -> Result<Compiled, PlanError> {
+pub(crate) fn compile(plan: &Plan, target: CompileTarget) -> Result<Compiled, PlanError> {
     let bytes = |layout: &Layout| layout.len.saturating_mul(layout.dtype.size());
     let inputs = plan.buffers.iter().filter(|buffer| matches!(buffer.place, Place::Input(_)));
     let inputs = inputs.fold(0usize, |sum, buffer| {
@@ -104,7 +104,10 @@ pub(crate) fn compile(plan: &Plan, target: Target) -> Result<Compiled, PlanError
 }
 
 /// Checks and compiles a plan whose results have initial values.
-pub(crate) fn compile_continuing(plan: &Plan, target: Target) -> Result<Compiled, PlanError> {
+pub(crate) fn compile_continuing(
+    plan: &Plan,
+    target: CompileTarget,
+) -> Result<Compiled, PlanError> {
     compile_with(plan, target, |_| false, true)
 }
 
@@ -112,7 +115,7 @@ pub(crate) fn compile_continuing(plan: &Plan, target: Target) -> Result<Compiled
 /// reads them.
 pub(crate) fn compile_part(
     plan: &Plan,
-    target: Target,
+    target: CompileTarget,
     streams: impl Fn(&Layout) -> bool,
 ) -> Result<Compiled, PlanError> {
     compile_with(plan, target, streams, false)
@@ -120,7 +123,7 @@ pub(crate) fn compile_part(
 
 fn compile_with(
     plan: &Plan,
-    target: Target,
+    target: CompileTarget,
     streams: impl Fn(&Layout) -> bool,
     continues: bool,
 ) -> Result<Compiled, PlanError> {

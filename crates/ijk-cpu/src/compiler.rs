@@ -3,12 +3,12 @@
 use crate::check::{
     CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, written_by_parts,
 };
-use crate::compiled::Target;
+use crate::compiled::CompileTarget;
 use crate::error::Fault;
 use crate::grouped::GroupedProgram;
 use crate::nest::{Order, order};
-use crate::pair::is_crossed_dot;
 use crate::scan::{RelativeProgram, ScanProgram};
+use crate::short_axes::is_crossed_dot;
 use crate::steps::{
     Program, constant_nest, contraction_nest, select, starts_from, without_reduced,
 };
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Compiles steps in order, and ensures that values are written before they are read.
 pub(crate) struct Compiler<'a> {
     pub(crate) buffers: &'a [Layout],
-    pub(crate) target: Target<'a>,
+    pub(crate) target: CompileTarget<'a>,
     pub(crate) steps: Vec<Program>,
     /// For each buffer, true if all its elements are initialised.
     pub(crate) initialised: Vec<bool>,

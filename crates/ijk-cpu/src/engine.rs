@@ -1,7 +1,8 @@
 //! The engine compiles plans, and executes them on arrays.
 
+use crate::cancel::{CancelToken, InterruptCallback};
 use crate::check::Layout;
-use crate::compiled::{Compiled, Target, compile, compile_continuing};
+use crate::compiled::{CompileTarget, Compiled, compile, compile_continuing};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::fault;
 use crate::probe::{Costs, Probe};
@@ -10,7 +11,6 @@ use crate::simd::{Level, LevelError};
 use crate::steps::{ExecutableStep, PackedInput, StepRun};
 use crate::threads::Workers;
 use crate::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
-use crate::watch::{Ask, Watch};
 use ijk_plan::plan::{Place, Plan};
 use ijk_tensor::reserve;
 use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, memory_of_machine};
@@ -32,7 +32,7 @@ pub struct Engine {
     refused: Option<LevelError>,
     workers: Workers,
     costs: Costs,
-    interrupt: Option<Ask>,
+    interrupt: Option<InterruptCallback>,
     scratch: ScratchPool,
     results: TensorPool,
     memory_limit: Option<u64>,
@@ -47,7 +47,7 @@ pub struct EngineBuilder {
     kept: Option<usize>,
     streams: Option<usize>,
     probe: Option<Probe>,
-    interrupt: Option<Ask>,
+    interrupt: Option<InterruptCallback>,
 }
 
 impl EngineBuilder {
@@ -191,7 +191,7 @@ impl Engine {
     /// If the plan is inconsistent, or accesses elements outside of its buffers: [`PlanError`].
     pub fn compile(&self, plan: &Plan) -> Result<Compiled, PlanError> {
         let Self { level, streams, ref costs, .. } = *self;
-        compile(plan, Target { level, streams, costs })
+        compile(plan, CompileTarget { level, streams, costs })
     }
 
     /// Compiles a plan whose results have initial values, for [`Engine::execute_onto`]: steps that accumulate add to
@@ -201,7 +201,7 @@ impl Engine {
     /// As for [`Engine::compile`].
     pub fn compile_onto(&self, plan: &Plan) -> Result<Compiled, PlanError> {
         let Self { level, streams, ref costs, .. } = *self;
-        compile_continuing(plan, Target { level, streams, costs })
+        compile_continuing(plan, CompileTarget { level, streams, costs })
     }
 
     /// Compiles and executes a plan.
@@ -339,8 +339,8 @@ impl Engine {
     ) -> Result<(), RunError> {
         // The level of a plan compiled by another engine is one of this machine, too.
         let may_end = compiled.is_long && (self.interrupt.is_some() || stop.is_some());
-        let watch = || self.workers.watched(Watch::new(self.interrupt, stop.cloned()));
-        let watched = may_end.then(watch);
+        let cancel = || self.workers.watched(CancelToken::new(self.interrupt, stop.cloned()));
+        let watched = may_end.then(cancel);
         let (workers, scratch) = (watched.as_ref().unwrap_or(&self.workers), &self.scratch);
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
         // As many threads as the memory limit has room for; planning ensures at least one.
@@ -350,7 +350,7 @@ impl Engine {
             workers.at_most((1..workers.threads()).rev().find(fits).unwrap_or(1))
         });
         let workers = fewer.as_ref().unwrap_or(workers);
-        let run = Run { workers, scratch, compiled, bases, packed: &[] };
+        let run = PlanRun { workers, scratch, compiled, bases, packed: &[] };
         // SAFETY: guaranteed by the caller; compilation ensures that elements are written before they are read.
         let faults = unsafe { run.steps_within(spare) }?;
         if workers.have_ended() {
@@ -389,7 +389,7 @@ impl Stoppable<'_> {
 }
 
 /// A compiled plan with its arrays.
-pub(crate) struct Run<'a> {
+pub(crate) struct PlanRun<'a> {
     pub(crate) workers: &'a Workers,
     pub(crate) scratch: &'a ScratchPool,
     pub(crate) compiled: &'a Compiled,
@@ -400,11 +400,11 @@ pub(crate) struct Run<'a> {
 }
 
 // SAFETY: one thread at a time dereferences the pointers, except what a step divides among workers.
-unsafe impl Send for Run<'_> {}
+unsafe impl Send for PlanRun<'_> {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Run<'_> {}
+unsafe impl Sync for PlanRun<'_> {}
 
-impl Run<'_> {
+impl PlanRun<'_> {
     /// Executes all steps, up to the first that faults.
     ///
     /// # Safety

@@ -25,10 +25,10 @@ pub(crate) struct GroupedProgram {
     /// Contractions of tiles by number of rows, on contiguous copies.
     tiles: Vec<(usize, ContractProgram)>,
     /// Axes of rows.
-    rows: Vec<Row>,
+    rows: Vec<GroupedRowAxis>,
     /// Elements of a row in the left operand, and in the output.
-    left: Piece,
-    out: Piece,
+    left: RowElements,
+    out: RowElements,
     a: Origin,
     b: Origin,
     c: Origin,
@@ -38,14 +38,14 @@ pub(crate) struct GroupedProgram {
     groups: usize,
     /// Stride of groups in bytes.
     step: isize,
-    identity: Element,
+    identity: IdentityBytes,
     level: Level,
     cost: f64,
 }
 
 /// An axis of the rows.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct GroupedRowAxis {
     extent: usize,
     /// Strides in bytes in the left operand, the output, and the index.
     steps: [isize; 3],
@@ -53,7 +53,7 @@ struct Row {
 
 /// The elements of a row in an array, outermost axis first.
 #[derive(Clone, Debug)]
-struct Piece {
+struct RowElements {
     /// Bytes of an element.
     size: usize,
     /// Extents, and strides in bytes.
@@ -62,10 +62,10 @@ struct Piece {
 
 /// The bytes of an element.
 #[derive(Clone, Copy, Debug)]
-struct Element([u8; 16]);
+struct IdentityBytes([u8; 16]);
 
 /// Rows of one group.
-struct Tile {
+struct GroupTile {
     group: usize,
     /// Range of the sorted rows.
     rows: Range<usize>,
@@ -82,11 +82,11 @@ impl GroupedProgram {
         let bytes = |step: isize, size: usize| step.wrapping_mul(size as isize);
         let index = task.index_dtype.size();
         let rows = each.axes.iter().zip(&task.index_steps).filter(|(axis, _)| axis.role == Role::M);
-        let rows = rows.map(|(axis, &step)| Row {
+        let rows = rows.map(|(axis, &step)| GroupedRowAxis {
             extent: axis.extent,
             steps: [bytes(axis.a, size), bytes(axis.c, size), bytes(step, index)],
         });
-        let rows: Vec<Row> = rows.collect();
+        let rows: Vec<GroupedRowAxis> = rows.collect();
         let count: usize = rows.iter().map(|row| row.extent).product();
         let prepare = |rows: usize| {
             let prepared =
@@ -99,8 +99,8 @@ impl GroupedProgram {
         Ok(Self {
             tiles,
             rows,
-            left: Piece::new(each, size, |axis| axis.a),
-            out: Piece::new(each, size, |axis| axis.c),
+            left: RowElements::new(each, size, |axis| axis.a),
+            out: RowElements::new(each, size, |axis| axis.c),
             a: Origin::new(each.a, size),
             b: Origin::new(each.b, size),
             c: Origin::new(each.c, size),
@@ -109,7 +109,7 @@ impl GroupedProgram {
             first: task.first,
             groups: task.groups,
             step: bytes(task.step, size),
-            identity: Element::of(scalar::identity(each.reduce, each.dtype)),
+            identity: IdentityBytes::of(scalar::identity(each.reduce, each.dtype)),
             level,
             cost,
         })
@@ -127,8 +127,8 @@ impl GroupedProgram {
     /// Upper bound of its scratch memory: the order of the rows, and a tile of copies for each thread.
     pub(crate) fn need(&self) -> Need {
         let order = self.count().saturating_mul(size_of::<usize>());
-        let starts = self.groups.saturating_mul(2 * size_of::<usize>() + size_of::<Tile>());
-        let tiles = (self.count() / GROUPED_TILES[0]).saturating_mul(size_of::<Tile>());
+        let starts = self.groups.saturating_mul(2 * size_of::<usize>() + size_of::<GroupTile>());
+        let tiles = (self.count() / GROUPED_TILES[0]).saturating_mul(size_of::<GroupTile>());
         let own = self.tiles.iter().map(|(_, prepared)| prepared.need());
         let own = own.map(|need| need.shared.saturating_add(need.each)).max().unwrap_or(0);
         Need {
@@ -156,7 +156,7 @@ impl GroupedProgram {
         let refused = AtomicUsize::new(0);
         // SAFETY: guaranteed by the caller.
         let (order, tiles) = unsafe { self.sorted(self.index.of(bases)) }?;
-        let job = Job { program: self, bases, order: &order, tiles: &tiles };
+        let job = GroupedRun { program: self, bases, order: &order, tiles: &tiles };
         let tasks = match workers.are_worth(self.cost) {
             true => tiles.len().min(workers.threads() * GROUPED_TASKS_PER_THREAD).max(1),
             false => 1,
@@ -175,7 +175,7 @@ impl GroupedProgram {
     ///
     /// # Safety
     /// The index is readable for every row.
-    unsafe fn sorted(&self, index: *const u8) -> Result<(Vec<usize>, Vec<Tile>), RunError> {
+    unsafe fn sorted(&self, index: *const u8) -> Result<(Vec<usize>, Vec<GroupTile>), RunError> {
         let (count, none) = (self.count(), self.groups);
         let group = |row: usize| {
             let from = index.wrapping_offset(self.offset(row, 2));
@@ -207,7 +207,7 @@ impl GroupedProgram {
             let starts = rows.clone().step_by(GROUPED_TILES[0]);
             tiles.extend(starts.map(|start| {
                 let end = (start + GROUPED_TILES[0]).min(rows.end);
-                Tile { group, rows: start..end }
+                GroupTile { group, rows: start..end }
             }));
         }
         Ok((order, tiles))
@@ -261,7 +261,7 @@ fn tile(each: &Contraction, rows: usize) -> Contraction {
     Contraction { a: base(0), b: base(1), c: base(2), axes, ..each.clone() }
 }
 
-impl Piece {
+impl RowElements {
     fn new(each: &Contraction, size: usize, step: fn(&ContractionAxis) -> isize) -> Self {
         let own = each.axes.iter().filter(|axis| axis.role != Role::M && step(axis) != 0);
         let mut axes: Vec<(usize, isize)> = Vec::new();
@@ -303,7 +303,7 @@ impl Piece {
     }
 }
 
-impl Element {
+impl IdentityBytes {
     fn of(value: Scalar) -> Self {
         let mut bytes = [0; 16];
         let mut put = |all: &[u8]| bytes[..all.len()].copy_from_slice(all);
@@ -321,18 +321,18 @@ impl Element {
 }
 
 /// A program with its buffers.
-struct Job<'a> {
+struct GroupedRun<'a> {
     program: &'a GroupedProgram,
     bases: &'a [*mut u8],
     /// Rows by group.
     order: &'a [usize],
-    tiles: &'a [Tile],
+    tiles: &'a [GroupTile],
 }
 
 // SAFETY: the pointers are dereferenced for rows of tiles, each of which one task has; operands are only read.
-unsafe impl Sync for Job<'_> {}
+unsafe impl Sync for GroupedRun<'_> {}
 
-impl Job<'_> {
+impl GroupedRun<'_> {
     /// Computes a range of tiles.
     ///
     /// # Safety

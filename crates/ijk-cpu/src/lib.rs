@@ -11,45 +11,45 @@
 
 #![allow(unsafe_code)]
 
+mod allocate;
 #[doc(hidden)]
 pub mod bench_api;
+mod cancel;
 mod check;
 mod compiled;
 mod compiler;
 mod contract;
 mod copy;
-mod crew;
 mod engine;
 mod error;
 mod finite;
 mod folds;
-mod fresh;
 mod grouped;
 mod lines;
 mod nest;
 mod origin;
-mod pair;
 mod permute;
+mod pool;
 pub mod probe;
 mod scan;
 mod scatter;
 mod scratch;
+mod short_axes;
 mod simd;
 mod steps;
 mod sweep;
 mod table;
 mod threads;
 mod tuning;
-mod watch;
 mod window;
 
 /// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
 
+pub use allocate::Results;
 pub use compiled::Compiled;
 pub use engine::{Engine, EngineBuilder, Stoppable};
 pub use error::{Fault, PlanError, RunError, Side};
-pub use fresh::Results;
 pub use scratch::ScratchPool;
 pub use simd::{LEVEL_VARIABLE, Level, LevelError};
 pub use threads::Workers;

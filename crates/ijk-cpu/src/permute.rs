@@ -71,7 +71,7 @@ impl PermuteProgram {
     /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
     /// other thread accesses the output.
     pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
-        let sides = &Sides { to: self.to.of(bases), from: self.from.of(bases) };
+        let sides = &PermuteSides { to: self.to.of(bases), from: self.from.of(bases) };
         workers.parallel_ranges(self.places.blocks(), self.cost, |blocks| {
             // SAFETY: the check of the nest covers all its points, and ensures that they differ in elements of the
             // output.
@@ -86,13 +86,13 @@ impl PermuteProgram {
 }
 
 /// Both sides of a copy.
-struct Sides {
+struct PermuteSides {
     to: *mut u8,
     from: *const u8,
 }
 
 // SAFETY: these are only pointers; code that dereferences them guarantees access.
-unsafe impl Sync for Sides {}
+unsafe impl Sync for PermuteSides {}
 
 /// Returns true if loops along the innermost axes of either side are short.
 fn are_short(axes: &[ShortAxis], size: usize) -> bool {

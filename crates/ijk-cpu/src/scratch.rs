@@ -57,12 +57,12 @@ impl ScratchPool {
     /// At least `bytes` uninitialised bytes, aligned to 64 bytes, which return to the pool on drop; `None` if
     /// allocation fails even after the pool's free buffers are released.
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Scratch<'_>> {
-        let block = self.reuse(bytes).or_else(|| Block::try_new(bytes)).or_else(|| {
+        let block = self.reuse(bytes).or_else(|| ScratchBlock::try_new(bytes)).or_else(|| {
             self.clear();
             if let Some(outer) = &self.outer {
                 drop(outer.take_all());
             }
-            Block::try_new(bytes)
+            ScratchBlock::try_new(bytes)
         })?;
         Some(Scratch { block: Some(block), pool: self })
     }
@@ -73,7 +73,7 @@ impl ScratchPool {
     }
 
     /// The smallest free block that is large enough.
-    fn reuse(&self, bytes: usize) -> Option<Block> {
+    fn reuse(&self, bytes: usize) -> Option<ScratchBlock> {
         self.free.take(bytes).or_else(|| self.outer.as_ref()?.take(bytes))
     }
 }
@@ -88,27 +88,27 @@ impl Drop for ScratchPool {
 
 /// Unused blocks.
 #[derive(Debug, Default)]
-struct Shelf(ForkMutex<Vec<Block>>);
+struct Shelf(ForkMutex<Vec<ScratchBlock>>);
 
 impl Shelf {
-    fn blocks(&self) -> MutexGuard<'_, Vec<Block>> {
+    fn blocks(&self) -> MutexGuard<'_, Vec<ScratchBlock>> {
         self.0.lock()
     }
 
     /// The smallest block that is large enough.
-    fn take(&self, bytes: usize) -> Option<Block> {
+    fn take(&self, bytes: usize) -> Option<ScratchBlock> {
         let mut free = self.blocks();
-        let fits = |(_, block): &(usize, &Block)| block.layout.size() >= bytes;
+        let fits = |(_, block): &(usize, &ScratchBlock)| block.layout.size() >= bytes;
         let best = free.iter().enumerate().filter(fits).min_by_key(|(_, b)| b.layout.size());
         best.map(|(at, _)| at).map(|at| free.swap_remove(at))
     }
 
-    fn take_all(&self) -> Vec<Block> {
+    fn take_all(&self) -> Vec<ScratchBlock> {
         std::mem::take(&mut *self.blocks())
     }
 
     /// Keeps a block, or frees the smallest if there are too many.
-    fn give(&self, block: Block) {
+    fn give(&self, block: ScratchBlock) {
         let mut free = self.blocks();
         free.push(block);
         if free.len() > KEPT_BUFFERS {
@@ -120,7 +120,7 @@ impl Shelf {
 
 /// A buffer borrowed from a [`ScratchPool`].
 pub(crate) struct Scratch<'a> {
-    block: Option<Block>,
+    block: Option<ScratchBlock>,
     pool: &'a ScratchPool,
 }
 
@@ -141,15 +141,15 @@ impl Drop for Scratch<'_> {
 
 /// Memory from the global allocator.
 #[derive(Debug)]
-struct Block {
+struct ScratchBlock {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: a block is plain memory that it owns exclusively.
-unsafe impl Send for Block {}
+unsafe impl Send for ScratchBlock {}
 
-impl Block {
+impl ScratchBlock {
     /// At least `bytes` bytes, or `None` if allocation fails.
     fn try_new(bytes: usize) -> Option<Self> {
         let layout = Self::layout(bytes).filter(|layout| reserve::allows(layout.size()))?;
@@ -171,7 +171,7 @@ impl Block {
     }
 }
 
-impl Drop for Block {
+impl Drop for ScratchBlock {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout, and owned by this block exclusively.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }

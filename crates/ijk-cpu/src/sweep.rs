@@ -1,12 +1,12 @@
 //! Steps fused by blocks of rows.
 
 use crate::check::{Layout, Other, check_sweep};
-use crate::compiled::{Compiled, Target, compile_part};
+use crate::compiled::{CompileTarget, Compiled, compile_part};
 use crate::contract::{
     Context, ContractProgram, PackedSharedOperand, SharedArgument, SharedOperandGemm,
     SharedOperandPart,
 };
-use crate::engine::Run;
+use crate::engine::PlanRun;
 use crate::error::{Fault, PlanError, RunError};
 use crate::finite::walk;
 use crate::scratch::{Need, ScratchPool};
@@ -42,7 +42,7 @@ impl SweepProgram {
     pub fn new(
         sweep: &Sweep,
         buffers: &[Layout],
-        target: Target,
+        target: CompileTarget,
     ) -> Result<(Self, Vec<(BufferId, bool)>), Fault> {
         let mut body = block(sweep, &sweep.body, buffers, target)?;
         let rest = sweep.rest.as_ref().map(|rest| block(sweep, rest, buffers, target));
@@ -124,7 +124,7 @@ impl SweepProgram {
         // SAFETY: guaranteed by the caller.
         let narrow = self.narrow.as_ref().filter(|n| unsafe { n.may_run(bases, workers) });
         let alone = &workers.at_most(1);
-        let job = Job { sweep: self, bases, scratch, packed: &packed, narrow, alone };
+        let job = SweepRun { sweep: self, bases, scratch, packed: &packed, narrow, alone };
         let (blocks, faults) = (self.blocks(), AtomicU32::new(0));
         let tasks = match workers.are_worth(self.cost()) {
             true => blocks.min(workers.threads() * self.tasks_per_thread()),
@@ -148,7 +148,7 @@ fn block(
     sweep: &Sweep,
     plan: &Plan,
     buffers: &[Layout],
-    target: Target,
+    target: CompileTarget,
 ) -> Result<Compiled, Fault> {
     let streams = |layout: &Layout| {
         let Place::Output(n) = layout.place else { return false };
@@ -178,7 +178,7 @@ fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
 }
 
 /// A sweep with its buffers and execution environment.
-struct Job<'a> {
+struct SweepRun<'a> {
     sweep: &'a SweepProgram,
     bases: &'a [*mut u8],
     scratch: &'a ScratchPool,
@@ -191,9 +191,9 @@ struct Job<'a> {
 
 // SAFETY: the pointers are dereferenced for blocks only, which `SweepProgram::run` assigns to one task each; different
 // blocks write different elements, and none that another reads.
-unsafe impl Sync for Job<'_> {}
+unsafe impl Sync for SweepRun<'_> {}
 
-impl Job<'_> {
+impl SweepRun<'_> {
     /// Executes a range of blocks.
     ///
     /// # Safety
@@ -273,7 +273,7 @@ impl Job<'_> {
             Place::Temporary(start) => arena.wrapping_add(start),
         };
         let bases: SmallVec<[*mut u8; 16]> = compiled.buffers.iter().map(base).collect();
-        let run = Run { workers: self.alone, scratch, compiled, bases: &bases, packed };
+        let run = PlanRun { workers: self.alone, scratch, compiled, bases: &bases, packed };
         // SAFETY: the windows are within their buffers, and only this task accesses the arena.
         unsafe { run.steps() }
     }

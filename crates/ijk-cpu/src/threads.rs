@@ -1,10 +1,10 @@
 //! Worker threads, and loops whose results do not depend on their number.
 
-use crate::crew::Crew;
+use crate::cancel::CancelToken;
+use crate::pool::WorkerPool;
 use crate::tuning::time::{
     CANCELLABLE_TASK_NANOSECONDS, DIVIDED_NANOSECONDS, TASK_NANOSECONDS, TASKS_PER_THREAD,
 };
-use crate::watch::Watch;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ pub struct Workers {
     threads: usize,
     /// Nanoseconds from which work is divided.
     worth: f64,
-    crew: Arc<Crew>,
+    pool: Arc<WorkerPool>,
     /// Cancellation of the present run.
-    watch: Option<Arc<Watch>>,
+    cancel: Option<Arc<CancelToken>>,
 }
 
 impl Workers {
@@ -27,8 +27,8 @@ impl Workers {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { available() } else { threads };
         let threads = threads.min(MAX_THREADS);
-        let crew = Arc::new(Crew::new(threads - 1));
-        Self { threads, worth: DIVIDED_NANOSECONDS, crew, watch: None }
+        let pool = Arc::new(WorkerPool::new(threads - 1));
+        Self { threads, worth: DIVIDED_NANOSECONDS, pool, cancel: None }
     }
 
     /// The same threads, with work divided from `nanoseconds` on.
@@ -44,19 +44,19 @@ impl Workers {
     /// The same threads, of which at most `threads` work at the same time.
     pub fn at_most(&self, threads: usize) -> Self {
         let threads = self.threads.min(threads).max(1);
-        let (crew, watch) = (Arc::clone(&self.crew), self.watch.clone());
-        Self { threads, worth: self.worth, crew, watch }
+        let (pool, cancel) = (Arc::clone(&self.pool), self.cancel.clone());
+        Self { threads, worth: self.worth, pool, cancel }
     }
 
     /// The same threads for a cancellable run: loops skip the remaining tasks when it is cancelled.
-    pub(crate) fn watched(&self, watch: Watch) -> Self {
-        Self { watch: Some(Arc::new(watch)), ..self.at_most(self.threads) }
+    pub(crate) fn watched(&self, cancel: CancelToken) -> Self {
+        Self { cancel: Some(Arc::new(cancel)), ..self.at_most(self.threads) }
     }
 
     /// Returns true if the present run is cancelled.
     #[inline]
     pub(crate) fn have_ended(&self) -> bool {
-        self.watch.as_ref().is_some_and(|watch| watch.has_ended())
+        self.cancel.as_ref().is_some_and(|cancel| cancel.has_ended())
     }
 
     /// Number of threads that work at the same time.
@@ -99,9 +99,9 @@ impl Workers {
 
     /// Executes `work` here and on helpers, and checks for cancellation while it waits.
     fn work(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
-        match &self.watch {
-            None => self.crew.work(helpers, work),
-            Some(watch) => self.crew.work_polling(helpers, work, Some(&|| _ = watch.has_ended())),
+        match &self.cancel {
+            None => self.pool.work(helpers, work),
+            Some(cancel) => self.pool.work_polling(helpers, work, Some(&|| _ = cancel.has_ended())),
         }
     }
 
@@ -130,7 +130,7 @@ impl Workers {
         body: impl Fn(Range<usize>) + Sync,
     ) {
         let brief = self
-            .watch
+            .cancel
             .as_ref()
             .map_or(0, |_| (nanoseconds / CANCELLABLE_TASK_NANOSECONDS) as usize);
         if !self.are_worth(nanoseconds) && brief < 2 {

@@ -36,11 +36,11 @@ fn disjoint(a: &Region, b: &Region) -> bool {
 }
 
 /// Extent and stride of an axis.
-type Axis = (usize, isize);
+type PartAxis = (usize, isize);
 
 /// Origin and axes of the elements of a buffer that a step writes, if it does not read the buffer and writes final
 /// values only.
-fn part(step: &Step, buffer: usize, layouts: &[Layout]) -> Option<(isize, Vec<Axis>)> {
+fn part(step: &Step, buffer: usize, layouts: &[Layout]) -> Option<(isize, Vec<PartAxis>)> {
     let apart = |base: &Base| {
         let layout = layouts.get(base.buffer.0 as usize);
         layout.is_some_and(|layout| !layout.overlaps(&layouts[buffer]))
@@ -103,7 +103,7 @@ fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
 }
 
 /// The region of a buffer that a box of points writes, if the region is a box and each of its elements is written once.
-fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
+fn region(out: &Layout, offset: isize, axes: &[PartAxis]) -> Option<Region> {
     let mut order: Vec<usize> = (0..out.shape.len()).filter(|&d| out.shape[d] > 1).collect();
     order.sort_by_key(|&d| std::cmp::Reverse(out.strides[d].unsigned_abs()));
     let shape: Vec<usize> = order.iter().map(|&d| out.shape[d]).collect();
@@ -123,7 +123,7 @@ fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
         region.push(origin..origin + 1);
     }
     (rest == 0).then_some(())?;
-    let mut axes: Vec<Axis> = axes.iter().copied().filter(|axis| axis.0 != 1).collect();
+    let mut axes: Vec<PartAxis> = axes.iter().copied().filter(|axis| axis.0 != 1).collect();
     axes.sort_by_key(|axis| axis.1.unsigned_abs());
     for (extent, step) in axes {
         let along = strides.iter().position(|s| s.unsigned_abs() <= step.unsigned_abs())?;

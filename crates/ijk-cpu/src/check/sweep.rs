@@ -27,7 +27,7 @@ pub(crate) fn check_sweep(
         let Some((window, output)) = window_of(sweep, own)? else { continue };
         let layout = layouts.get(window.buffer.0 as usize).ok_or(Fault::Reference)?;
         let along = rows(sweep, window, own, output)?;
-        let all = Whole::of(sweep, own, &along);
+        let all = WholeAxes::of(sweep, own, &along);
         if layout.dtype != own.dtype {
             return Err(Fault::Types);
         }
@@ -131,9 +131,9 @@ fn rows(
 }
 
 /// Shape of the union of all blocks' windows.
-struct Whole(Few<usize>);
+struct WholeAxes(Few<usize>);
 
-impl Whole {
+impl WholeAxes {
     fn of(sweep: &Sweep, own: &Layout, along: &[Option<usize>]) -> Self {
         let mut shape = own.shape.clone();
         for (axis, p) in sweep.axes.iter().zip(along) {
@@ -179,7 +179,7 @@ fn check_apart(
     window: &Window,
     own: &Layout,
     along: &[Option<usize>],
-    all: &Whole,
+    all: &WholeAxes,
     layouts: &[Layout],
 ) -> Result<(), Fault> {
     let layout = &layouts[window.buffer.0 as usize];

@@ -8,9 +8,9 @@ mod tile;
 use super::kernel::fault;
 use super::program::*;
 use super::rows::List;
+use crate::cancel::Pace;
 use crate::copy::{Side, dense_strides, fence};
 use crate::threads::Workers;
-use crate::watch::Pace;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Measured memory bandwidth.
 
 use super::Bandwidth;
-use super::crew::best;
+use super::pool::best;
 use crate::simd::{Kernel, Level, Simd};
 use ijk_tensor::advise_huge_pages;
 use std::hint::black_box;

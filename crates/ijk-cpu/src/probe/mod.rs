@@ -4,8 +4,8 @@
 
 mod bandwidth;
 mod costs;
-mod crew;
 mod peak;
+mod pool;
 mod text;
 
 pub(crate) use costs::Costs;
@@ -96,7 +96,7 @@ impl Probe {
         let one = rates(level, 1, [0.0; TYPES.len()])?;
         let hoped = one.peak.map(|rate| 0.9 * rate * threads as f64);
         let all = if threads == 1 { one.clone() } else { rates(level, threads, hoped)? };
-        let fork = median(|| crew::wait_for_help(&workers));
+        let fork = median(|| pool::wait_for_help(&workers));
         Some(Self { threads, one, all, fork })
     }
 

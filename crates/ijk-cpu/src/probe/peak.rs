@@ -1,6 +1,6 @@
 //! Peak arithmetic: chains of multiplications and additions in registers, enough of them to hide their latency.
 
-use super::crew::best;
+use super::pool::best;
 use crate::simd::{Kernel, Level, Number, Simd, Vector};
 use ijk_types::DType;
 use std::hint::black_box;
@@ -35,7 +35,7 @@ pub fn measure(level: Level, threads: usize, dtype: DType, hoped: f64) -> f64 {
 }
 
 fn measure_once(level: Level, threads: usize, dtype: DType) -> f64 {
-    let lanes = level.run(Lanes(dtype));
+    let lanes = level.run(PeakLanes(dtype));
     let seconds = best(CALLS, threads, |_| match dtype {
         DType::F32 => level.run(Chains { from: 0.5_f32, factor: 0.5, term: 0.25 }),
         DType::F64 => level.run(Chains { from: 0.5_f64, factor: 0.5, term: 0.25 }),
@@ -46,9 +46,9 @@ fn measure_once(level: Level, threads: usize, dtype: DType) -> f64 {
 }
 
 /// Number of lanes of a register for a type.
-struct Lanes(DType);
+struct PeakLanes(DType);
 
-impl Kernel for Lanes {
+impl Kernel for PeakLanes {
     type Output = usize;
 
     #[inline(always)]

@@ -21,7 +21,7 @@ use crate::simd::Level;
 use ijk_plan::plan::Scan;
 use ijk_types::scalar;
 use smallvec::SmallVec;
-use strand::{Strand, Way};
+use strand::{Strand, StrandLayout};
 
 /// A prepared scan.
 #[derive(Clone, Debug)]
@@ -30,10 +30,10 @@ pub(crate) struct ScanProgram {
     size: usize,
     /// Values of a row.
     length: usize,
-    from: Place,
-    to: Place,
+    from: ScanOrigin,
+    to: ScanOrigin,
     /// Axes along which strands are counted, outermost first.
-    rows: SmallVec<[Row; 4]>,
+    rows: SmallVec<[ScanRowAxis; 4]>,
     strand: Strand,
     /// Values of a row in a chunk; all of them if the row is not cut.
     chunk: usize,
@@ -50,14 +50,14 @@ pub(crate) struct ScanProgram {
 
 /// Origin of a scan, and stride in bytes of the values of a row.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ScanOrigin {
     origin: Origin,
     step: isize,
 }
 
 /// An axis with its strides in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
+struct ScanRowAxis {
     extent: usize,
     from: isize,
     to: isize,
@@ -70,9 +70,10 @@ impl ScanProgram {
         let size = t.size();
         let bytes = |n: isize| n.wrapping_mul(size as isize);
         let place =
-            |base, step: isize| Place { origin: Origin::new(base, size), step: bytes(step) };
+            |base, step: isize| ScanOrigin { origin: Origin::new(base, size), step: bytes(step) };
         let axes = task.rows.iter().filter(|axis| axis.extent > 1);
-        let axes = axes.map(|a| Row { extent: a.extent, from: bytes(a.from), to: bytes(a.to) });
+        let axes =
+            axes.map(|a| ScanRowAxis { extent: a.extent, from: bytes(a.from), to: bytes(a.to) });
         let mut rows = merged(axes.collect());
         let (from, to) = (place(task.from, task.along.from), place(task.to, task.along.to));
         let length = task.along.extent;
@@ -98,7 +99,7 @@ impl ScanProgram {
     /// Estimated work, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
         let points = self.points() as f64 * SCAN_VALUE;
-        if matches!(self.strand.way, Way::Packed) { 3.0 * points } else { points }
+        if matches!(self.strand.way, StrandLayout::Packed) { 3.0 * points } else { points }
     }
 
     fn points(&self) -> usize {
@@ -117,15 +118,15 @@ impl ScanProgram {
 }
 
 /// Merges axes that are nested contiguously in both arrays.
-fn merged(rows: SmallVec<[Row; 4]>) -> SmallVec<[Row; 4]> {
-    let mut all: SmallVec<[Row; 4]> = SmallVec::new();
+fn merged(rows: SmallVec<[ScanRowAxis; 4]>) -> SmallVec<[ScanRowAxis; 4]> {
+    let mut all: SmallVec<[ScanRowAxis; 4]> = SmallVec::new();
     for row in rows {
         let n = row.extent as isize;
         match all.last_mut() {
             Some(outer)
                 if outer.from == row.from.wrapping_mul(n) && outer.to == row.to.wrapping_mul(n) =>
             {
-                *outer = Row { extent: outer.extent * row.extent, ..row };
+                *outer = ScanRowAxis { extent: outer.extent * row.extent, ..row };
             }
             _ => all.push(row),
         }

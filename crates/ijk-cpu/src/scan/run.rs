@@ -1,7 +1,7 @@
 //! Execution of scans.
 
-use super::strand::{PACKED, Way};
-use super::{Row, ScanProgram};
+use super::strand::{PACKED, StrandLayout};
+use super::{ScanProgram, ScanRowAxis};
 use crate::copy::Side;
 use crate::error::RunError;
 use crate::nest::{BLOCK, ScanRows};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A scan with its buffers and execution environment.
-struct Job<'a> {
+struct ScanRun<'a> {
     scan: &'a ScanProgram,
     from: *const u8,
     to: *mut u8,
@@ -22,7 +22,7 @@ struct Job<'a> {
 }
 
 // SAFETY: the pointers are dereferenced for strands or chunks of them only, each of which one task has.
-unsafe impl Sync for Job<'_> {}
+unsafe impl Sync for ScanRun<'_> {}
 
 /// Sums of all chunks, contiguous in memory.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ impl ScanProgram {
         let from = self.from.origin.of(bases).cast_const();
         let to = self.to.origin.of(bases);
         let failed = AtomicBool::new(false);
-        let job = Job { scan: self, from, to, scratch, workers, failed };
+        let job = ScanRun { scan: self, from, to, scratch, workers, failed };
         // SAFETY: guaranteed by the caller.
         unsafe {
             match self.chunks() {
@@ -78,9 +78,9 @@ impl ScanProgram {
     /// Bytes of scratch memory of a task: sums, and a block of them or packed values.
     fn scratch_bytes(&self) -> usize {
         match self.strand.way {
-            Way::Up | Way::Down => 0,
-            Way::Across => 2 * self.sums_bytes(),
-            Way::Packed => PACKED * self.size,
+            StrandLayout::Up | StrandLayout::Down => 0,
+            StrandLayout::Across => 2 * self.sums_bytes(),
+            StrandLayout::Packed => PACKED * self.size,
         }
     }
 
@@ -111,7 +111,7 @@ impl ScanProgram {
     }
 }
 
-impl Job<'_> {
+impl ScanRun<'_> {
     /// Scans all strands without cutting them.
     ///
     /// # Safety
@@ -124,7 +124,9 @@ impl Job<'_> {
                 while strand < range.end {
                     let mut start = self.scan.start;
                     let (sums, free) = match self.scan.strand.way {
-                        Way::Across => (memory, memory.wrapping_add(self.scan.sums_bytes())),
+                        StrandLayout::Across => {
+                            (memory, memory.wrapping_add(self.scan.sums_bytes()))
+                        }
                         _ => (start.as_mut_ptr().cast(), memory),
                     };
                     // SAFETY: guaranteed by the caller; each strand is assigned to one task, which has sums for it and
@@ -132,8 +134,12 @@ impl Job<'_> {
                     unsafe {
                         self.reset(strand, sums);
                         strand += match self.scan.strand.way {
-                            Way::Up => self.rows(self.scan.kernels.up, strand..range.end, sums),
-                            Way::Down => self.rows(self.scan.kernels.down, strand..range.end, sums),
+                            StrandLayout::Up => {
+                                self.rows(self.scan.kernels.up, strand..range.end, sums)
+                            }
+                            StrandLayout::Down => {
+                                self.rows(self.scan.kernels.down, strand..range.end, sums)
+                            }
                             _ => {
                                 self.scan_range(strand, 0..self.scan.length, sums, free);
                                 1
@@ -150,7 +156,8 @@ impl Job<'_> {
     /// # Safety
     /// As for [`ScanProgram::run`]; no other task has these strands; `sum` is the identity.
     unsafe fn rows(&self, kernel: ScanRows, strands: Range<usize>, sum: *mut u8) -> usize {
-        let row = self.scan.rows.last().copied().unwrap_or(Row { extent: 1, from: 0, to: 0 });
+        let row =
+            self.scan.rows.last().copied().unwrap_or(ScanRowAxis { extent: 1, from: 0, to: 0 });
         let count = strands.len().min(row.extent - strands.start % row.extent);
         let (from, to) = self.scan.place(strands.start);
         let (from, to) = (self.from.wrapping_offset(from), self.to.wrapping_offset(to));
@@ -224,13 +231,13 @@ impl Job<'_> {
         unsafe {
             self.reset(strand, sums);
             match scan.strand.way {
-                Way::Up => (scan.fold.along)(1, range.len(), sums, at(range.start)),
-                Way::Down => (scan.fold.along)(1, range.len(), sums, at(range.end - 1)),
-                Way::Across => {
+                StrandLayout::Up => (scan.fold.along)(1, range.len(), sums, at(range.start)),
+                StrandLayout::Down => (scan.fold.along)(1, range.len(), sums, at(range.end - 1)),
+                StrandLayout::Across => {
                     let width = scan.width(strand);
                     range.for_each(|n| (scan.fold.down)(1, width, sums, at(n)));
                 }
-                Way::Packed => {
+                StrandLayout::Packed => {
                     let starts = range.clone().step_by(PACKED);
                     for first in starts.take_while(|_| !self.workers.have_ended()) {
                         let length = PACKED.min(range.end - first);
@@ -286,13 +293,13 @@ impl Job<'_> {
         // SAFETY: guaranteed by the caller: the strand's values in the range are elements.
         unsafe {
             match scan.strand.way {
-                Way::Up => {
+                StrandLayout::Up => {
                     (scan.kernels.up)([1, length], sums, source(first), target(first), [0; 2])
                 }
-                Way::Down => {
+                StrandLayout::Down => {
                     (scan.kernels.down)([1, length], sums, source(first), target(first), [0; 2])
                 }
-                Way::Across => {
+                StrandLayout::Across => {
                     let width = scan.width(strand);
                     for n in range.clone() {
                         let starts = (n - first).is_multiple_of(BLOCK);
@@ -305,7 +312,7 @@ impl Job<'_> {
                         (scan.kernels.across)(starts, width, sums, free, source(n), target(n));
                     }
                 }
-                Way::Packed => {
+                StrandLayout::Packed => {
                     for first in range.clone().step_by(PACKED) {
                         let length = PACKED.min(range.end - first);
                         self.pack(length, free, source(first));

@@ -1,13 +1,13 @@
 //! Units of a scan: a row, or adjacent rows.
 
-use super::Row;
+use super::ScanRowAxis;
 use crate::nest::BLOCK;
 use crate::tuning::order::{SCAN_CHUNK_BYTES, STRAND_BYTES, STRAND_LEAST_BYTES};
 use smallvec::SmallVec;
 
 /// Layout of the values of a strand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum StrandLayout {
     /// Those of one row are contiguous, in ascending order of addresses, in both arrays.
     Up,
     /// Contiguous in descending order of addresses.
@@ -21,8 +21,8 @@ pub(super) enum Way {
 /// The rows of a strand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strand {
-    pub way: Way,
-    /// Number of adjacent rows, in strands of `width`; 1 except for [`Way::Across`].
+    pub way: StrandLayout,
+    /// Number of adjacent rows, in strands of `width`; 1 except for [`StrandLayout::Across`].
     pub extent: usize,
     /// Rows of a strand; the last strand has fewer.
     pub width: usize,
@@ -34,21 +34,29 @@ pub(super) const PACKED: usize = 8 * BLOCK;
 impl Strand {
     /// The strand for rows whose values have the strides `steps` in bytes; removes the axis of adjacent rows from
     /// `rows`.
-    pub fn choose(rows: &mut SmallVec<[Row; 4]>, steps: (isize, isize), size: usize) -> Self {
+    pub fn choose(
+        rows: &mut SmallVec<[ScanRowAxis; 4]>,
+        steps: (isize, isize),
+        size: usize,
+    ) -> Self {
         let unit = size as isize;
         let way = match steps {
-            _ if steps == (unit, unit) => Way::Up,
-            _ if steps == (-unit, -unit) => Way::Down,
-            _ => Way::Packed,
+            _ if steps == (unit, unit) => StrandLayout::Up,
+            _ if steps == (-unit, -unit) => StrandLayout::Down,
+            _ => StrandLayout::Packed,
         };
-        let wide = |row: &Row| {
+        let wide = |row: &ScanRowAxis| {
             row.from == unit && row.to == unit && row.extent * size >= STRAND_LEAST_BYTES
         };
-        if way == Way::Packed
+        if way == StrandLayout::Packed
             && let Some(at) = rows.iter().position(wide)
         {
             let extent = rows.remove(at).extent;
-            return Self { way: Way::Across, extent, width: extent.min(STRAND_BYTES / size) };
+            return Self {
+                way: StrandLayout::Across,
+                extent,
+                width: extent.min(STRAND_BYTES / size),
+            };
         }
         Self { way, extent: 1, width: 1 }
     }
@@ -60,6 +68,10 @@ impl Strand {
 
     /// Values of a row in a chunk: whole blocks, as many as may be added sequentially.
     pub fn chunk(&self, size: usize) -> usize {
-        if self.way == Way::Across { BLOCK } else { SCAN_CHUNK_BYTES / size / BLOCK * BLOCK }
+        if self.way == StrandLayout::Across {
+            BLOCK
+        } else {
+            SCAN_CHUNK_BYTES / size / BLOCK * BLOCK
+        }
     }
 }

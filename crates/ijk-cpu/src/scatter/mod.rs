@@ -22,20 +22,20 @@ pub(crate) struct ScatterProgram {
     from: Origin,
     to: Origin,
     /// The axis along which elements are combined at a time, and their number.
-    row: Axis,
+    row: ScatterAxis,
     piece: usize,
     /// The axis whose rows are combined one after another.
-    rows: Axis,
+    rows: ScatterAxis,
     /// Axes along which elements of the output differ, outermost first.
-    apart: SmallVec<[Axis; 6]>,
+    apart: SmallVec<[ScatterAxis; 6]>,
     /// The other axes; the pieces of all of their rows are combined before the next piece.
-    others: SmallVec<[Axis; 6]>,
+    others: SmallVec<[ScatterAxis; 6]>,
     kernel: IntoPlane,
 }
 
 /// An axis with its strides in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Axis {
+struct ScatterAxis {
     extent: usize,
     from: isize,
     to: isize,
@@ -61,7 +61,7 @@ impl ScatterProgram {
             return None;
         }
         let bytes = |n: isize| n.wrapping_mul(t.size() as isize);
-        let axis = |a: usize| Axis {
+        let axis = |a: usize| ScatterAxis {
             extent: checked.extents[a],
             from: bytes(load.strides[a]),
             to: bytes(nest.store.strides[a]),
@@ -77,7 +77,7 @@ impl ScatterProgram {
             outer.into_iter().partition(|a| checked.separable.contains(a));
         let origin = |base| Origin::new(base, t.size());
         let row = axis(row);
-        let mut others: SmallVec<[Axis; 6]> = others.into_iter().map(axis).collect();
+        let mut others: SmallVec<[ScatterAxis; 6]> = others.into_iter().map(axis).collect();
         let rows = take_rows(&mut others, &row);
         Some(Self {
             from: origin(load.base),
@@ -101,12 +101,12 @@ impl ScatterProgram {
 
 /// Removes the axis of a plane's rows from `others`: the longest, if the plane's range of the output stays in L1 for
 /// later rows, or else the innermost.
-fn take_rows(others: &mut SmallVec<[Axis; 6]>, row: &Axis) -> Axis {
-    let reach = |axis: &Axis| axis.extent.saturating_mul(axis.to.unsigned_abs());
-    let near = |axis: &Axis| reach(axis).saturating_add(reach(row)) <= SCATTER_BYTES;
+fn take_rows(others: &mut SmallVec<[ScatterAxis; 6]>, row: &ScatterAxis) -> ScatterAxis {
+    let reach = |axis: &ScatterAxis| axis.extent.saturating_mul(axis.to.unsigned_abs());
+    let near = |axis: &ScatterAxis| reach(axis).saturating_add(reach(row)) <= SCATTER_BYTES;
     let longest = (0..others.len()).max_by_key(|&n| others[n].extent);
     match longest.filter(|&n| near(&others[n])) {
         Some(at) => others.remove(at),
-        None => others.pop().unwrap_or(Axis { extent: 1, from: 0, to: 0 }),
+        None => others.pop().unwrap_or(ScatterAxis { extent: 1, from: 0, to: 0 }),
     }
 }

@@ -1,19 +1,19 @@
 //! Execution of scatters.
 
-use super::{Axis, ScatterProgram};
+use super::{ScatterAxis, ScatterProgram};
+use crate::cancel::Pace;
 use crate::threads::Workers;
-use crate::watch::Pace;
 use std::ops::Range;
 
 /// A program with the addresses of its origins.
-struct Job<'a> {
+struct ScatterRun<'a> {
     program: &'a ScatterProgram,
     from: *const u8,
     to: *mut u8,
 }
 
 // SAFETY: the pointers are dereferenced for values of axes along which outputs differ, each of which one task has.
-unsafe impl Sync for Job<'_> {}
+unsafe impl Sync for ScatterRun<'_> {}
 
 impl ScatterProgram {
     /// Combines all elements.
@@ -24,7 +24,7 @@ impl ScatterProgram {
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let from = self.from.of(bases).cast_const();
         let to = self.to.of(bases);
-        let job = Job { program: self, from, to };
+        let job = ScatterRun { program: self, from, to };
         let apart: usize = self.apart.iter().map(|axis| axis.extent).product();
         workers.parallel_ranges(apart, self.cost(), |range| {
             // SAFETY: guaranteed by the caller; each value of these axes is assigned to one task.
@@ -33,7 +33,7 @@ impl ScatterProgram {
     }
 }
 
-impl Job<'_> {
+impl ScatterRun<'_> {
     /// Combines the elements at some values of the axes along which outputs differ.
     ///
     /// # Safety
@@ -62,7 +62,7 @@ impl Job<'_> {
     /// these axes.
     unsafe fn planes(
         &self,
-        axes: &[Axis],
+        axes: &[ScatterAxis],
         n: usize,
         (from, to): (isize, isize),
         pace: &mut Pace<'_>,
@@ -85,7 +85,7 @@ impl Job<'_> {
 }
 
 /// Offsets in bytes of the first elements at the values of index `number`.
-fn place(axes: &[Axis], mut number: usize) -> (isize, isize) {
+fn place(axes: &[ScatterAxis], mut number: usize) -> (isize, isize) {
     let (mut from, mut to) = (0, 0);
     for axis in axes.iter().rev() {
         let at = (number % axis.extent) as isize;

@@ -6,11 +6,11 @@ use crate::error::RunError;
 use crate::folds::FoldsProgram;
 use crate::grouped::GroupedProgram;
 use crate::nest::{Launch, TileNest};
-use crate::pair::PairProgram;
 use crate::permute::PermuteProgram;
 use crate::scan::{RelativeProgram, ScanProgram};
 use crate::scatter::ScatterProgram;
 use crate::scratch::Need;
+use crate::short_axes::ShortAxesProgram;
 use crate::sweep::SweepProgram;
 use crate::window::WindowProgram;
 use ijk_plan::plan::Base;
@@ -115,7 +115,7 @@ impl ExecutableStep for ScanProgram {
     }
 }
 
-impl ExecutableStep for PairProgram {
+impl ExecutableStep for ShortAxesProgram {
     fn name(&self) -> &'static str {
         "short axes"
     }

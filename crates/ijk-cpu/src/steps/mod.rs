@@ -16,11 +16,11 @@ use crate::error::RunError;
 use crate::folds::FoldsProgram;
 use crate::grouped::GroupedProgram;
 use crate::nest::TileNest;
-use crate::pair::PairProgram;
 use crate::permute::PermuteProgram;
 use crate::scan::{RelativeProgram, ScanProgram};
 use crate::scatter::ScatterProgram;
 use crate::scratch::{Need, ScratchPool};
+use crate::short_axes::ShortAxesProgram;
 use crate::sweep::SweepProgram;
 use crate::threads::Workers;
 use crate::window::WindowProgram;
@@ -166,7 +166,7 @@ programs! {
     /// A scan relative to levels.
     Relative(RelativeProgram),
     /// A sum of products with many short axes.
-    Pair(PairProgram),
+    Pair(ShortAxesProgram),
     /// A permutation of axes.
     Permute(PermuteProgram),
     /// A fold along rows.

@@ -3,14 +3,14 @@
 
 use super::{Program, contraction_nest};
 use crate::check::{CheckedNest, Layout, check_nest};
-use crate::compiled::Target;
+use crate::compiled::CompileTarget;
 use crate::contract::ContractProgram;
 use crate::error::Fault;
 use crate::folds::{FoldsProgram, is_of_rows};
 use crate::nest;
-use crate::pair::{PairProgram, is_brief, is_outer_product, is_thin};
 use crate::permute::PermuteProgram;
 use crate::scatter::ScatterProgram;
+use crate::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
 use crate::simd::Level;
 use crate::window::WindowProgram;
 use ijk_plan::plan::{Contraction, Nest};
@@ -57,24 +57,24 @@ pub(crate) fn short_axes(
     checked: &CheckedNest,
     streams: bool,
     level: Level,
-) -> Option<PairProgram> {
+) -> Option<ShortAxesProgram> {
     let suits = is_brief(nest, checked) || (!streams && is_outer_product(nest, checked));
-    let pair = suits.then(|| PairProgram::new(nest, checked, level)).flatten()?;
-    WindowProgram::new(nest, checked, level).is_none().then_some(pair)
+    let short_axes = suits.then(|| ShortAxesProgram::new(nest, checked, level)).flatten()?;
+    WindowProgram::new(nest, checked, level).is_none().then_some(short_axes)
 }
 
 /// A checked contraction that is to be executed.
 struct ContractionTask<'a> {
     task: &'a Contraction,
     buffers: &'a [Layout],
-    target: Target<'a>,
+    target: CompileTarget<'a>,
     /// Its GEMM, prepared when a candidate asks for it.
     gemm: Option<ContractProgram>,
 }
 
 impl ContractionTask<'_> {
     fn prepare(&mut self) -> Result<ContractProgram, Fault> {
-        let Target { level, costs, .. } = self.target;
+        let CompileTarget { level, costs, .. } = self.target;
         let prepared = self.gemm.take();
         prepared.or_else(|| ContractProgram::new(self.task, level, costs)).ok_or(Fault::Types)
     }
@@ -90,7 +90,7 @@ const CONTRACTIONS: &[ContractionCandidate] = &[row_folds, unpacked, few_short_a
 pub(crate) fn contraction_program(
     task: &Contraction,
     buffers: &[Layout],
-    target: Target<'_>,
+    target: CompileTarget<'_>,
 ) -> Result<Program, Fault> {
     let mut task = ContractionTask { task, buffers, target, gemm: None };
     for takes in CONTRACTIONS {
@@ -130,7 +130,7 @@ fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fau
     }
     let nest = contraction_nest(task.task);
     let checked = check_nest(&nest, task.buffers)?;
-    Ok(PairProgram::new(&nest, &checked, task.target.level).map(Program::from))
+    Ok(ShortAxesProgram::new(&nest, &checked, task.target.level).map(Program::from))
 }
 
 /// GEMM.

@@ -2,7 +2,7 @@
 
 use super::{SharedOperand, block};
 use crate::check::{Layout, Other};
-use crate::compiled::{Compiled, Target};
+use crate::compiled::{CompileTarget, Compiled};
 use crate::contract::SharedOperandPart;
 use crate::error::Fault;
 use crate::finite::all_finite;
@@ -31,7 +31,7 @@ impl NarrowProgram {
         sweep: &Sweep,
         narrow: &Narrow,
         buffers: &[Layout],
-        target: Target,
+        target: CompileTarget,
     ) -> Result<Self, Fault> {
         let bodies = narrow.bodies.iter().map(|plan| block(sweep, plan, buffers, target));
         let input = |&n: &usize| {

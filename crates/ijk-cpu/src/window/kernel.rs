@@ -7,7 +7,7 @@ use ijk_types::{BinaryOp, DType, Monoid};
 use std::marker::PhantomData;
 
 /// Arguments of a kernel: rows of outputs, or pieces of them.
-pub(super) struct Rows<'a> {
+pub(super) struct WindowArgs<'a> {
     /// Outputs of a row.
     pub n: usize,
     /// Number of rows, and their strides in bytes in the inputs and in the output.
@@ -32,10 +32,10 @@ pub(super) struct Rows<'a> {
 /// The machine supports the level of the kernel; for each output and tap the elements are readable, at the strides of
 /// the kernel; outputs are contiguous and writable, no other thread accesses them, and they are initialised if they
 /// exist.
-pub(super) type RowsFn = unsafe fn(&Rows<'_>);
+pub(super) type WindowFn = unsafe fn(&WindowArgs<'_>);
 
 /// Operation of a window on vectors of elements.
-trait Step<V> {
+trait TapStep<V> {
     /// `reduce(sum, map(a, b))`.
     fn step(sum: V, a: V, b: V) -> V;
     /// `reduce(sum, x)`.
@@ -43,7 +43,7 @@ trait Step<V> {
 }
 
 /// Order of elements, and deinterleaving: floats propagate NaN.
-trait Kind<V> {
+trait TapType<V> {
     /// True if [`evens`](Self::evens) is implemented.
     const EVENS: bool;
     fn most(x: V, y: V) -> V;
@@ -52,10 +52,10 @@ trait Kind<V> {
     fn evens(low: V, high: V) -> V;
 }
 
-struct Floats;
-struct Integers;
+struct FloatTaps;
+struct IntegerTaps;
 
-impl<V: Float> Kind<V> for Floats {
+impl<V: Float> TapType<V> for FloatTaps {
     const EVENS: bool = true;
     #[inline(always)]
     fn most(x: V, y: V) -> V {
@@ -71,7 +71,7 @@ impl<V: Float> Kind<V> for Floats {
     }
 }
 
-impl<V: Number> Kind<V> for Integers {
+impl<V: Number> TapType<V> for IntegerTaps {
     const EVENS: bool = false;
     #[inline(always)]
     fn most(x: V, y: V) -> V {
@@ -92,7 +92,7 @@ macro_rules! steps {
     ($($name:ident: $sum:ident $a:ident $b:ident => $step:expr, $combine:expr;)*) => {$(
         struct $name<K>(PhantomData<K>);
 
-        impl<V: Number, K: Kind<V>> Step<V> for $name<K> {
+        impl<V: Number, K: TapType<V>> TapStep<V> for $name<K> {
             #[inline(always)]
             fn step($sum: V, $a: V, $b: V) -> V {
                 let _ = $b;
@@ -116,19 +116,24 @@ steps! {
 }
 
 /// # Safety
-/// As for [`RowsFn`].
-unsafe fn rows<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize>(rows: &Rows<'_>) {
+/// As for [`WindowFn`].
+unsafe fn rows<V: Number, K: TapType<V>, S: TapStep<V>, const A: usize, const B: usize>(
+    rows: &WindowArgs<'_>,
+) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { V::Simd::assume() };
     simd.vectorize(Outputs::<V, K, S, A, B>(rows, PhantomData));
 }
 
-struct Outputs<'a, V, K, S, const A: usize, const B: usize>(&'a Rows<'a>, PhantomData<(V, K, S)>);
+struct Outputs<'a, V, K, S, const A: usize, const B: usize>(
+    &'a WindowArgs<'a>,
+    PhantomData<(V, K, S)>,
+);
 
 /// Vectors of outputs that are computed at a time.
 const GROUP: usize = 4;
 
-impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Kernel
+impl<V: Number, K: TapType<V>, S: TapStep<V>, const A: usize, const B: usize> Kernel
     for Outputs<'_, V, K, S, A, B>
 {
     type Output = ();
@@ -173,11 +178,13 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Kernel
     }
 }
 
-impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Outputs<'_, V, K, S, A, B> {
+impl<V: Number, K: TapType<V>, S: TapStep<V>, const A: usize, const B: usize>
+    Outputs<'_, V, K, S, A, B>
+{
     /// Computes `G` vectors of `count` outputs, `FULL` ones if these are all lanes, with the strides `steps`.
     ///
     /// # Safety
-    /// As for [`RowsFn`]; the outputs exist, the first of them at `at` in row `row`.
+    /// As for [`WindowFn`]; the outputs exist, the first of them at `at` in row `row`.
     #[inline(always)]
     unsafe fn group<const G: usize, const FULL: bool>(
         &self,
@@ -246,7 +253,7 @@ unsafe fn right<V: Number, const B: usize, const FULL: bool>(
 /// # Safety
 /// `count` elements are readable, all lanes if `FULL`.
 #[inline(always)]
-unsafe fn left<V: Number, K: Kind<V>, const A: usize, const FULL: bool>(
+unsafe fn left<V: Number, K: TapType<V>, const A: usize, const FULL: bool>(
     from: *const V::Element,
     count: usize,
 ) -> V {
@@ -266,7 +273,7 @@ unsafe fn left<V: Number, K: Kind<V>, const A: usize, const FULL: bool>(
 /// # Safety
 /// These are readable.
 #[inline(always)]
-unsafe fn evens<V: Number, K: Kind<V>>(from: *const V::Element, count: usize) -> V {
+unsafe fn evens<V: Number, K: TapType<V>>(from: *const V::Element, count: usize) -> V {
     let (low, high) = (count.min(V::LANES), count.saturating_sub(V::LANES));
     // SAFETY: guaranteed by the caller; if `high` is not 0, `low` is `LANES`.
     unsafe {
@@ -282,34 +289,34 @@ pub(super) fn find(
     reduce: Monoid,
     steps: [isize; 2],
     level: Level,
-) -> Option<RowsFn> {
-    level.run(Find { t, map, reduce, steps })
+) -> Option<WindowFn> {
+    level.run(FindWindow { t, map, reduce, steps })
 }
 
-struct Find {
+struct FindWindow {
     t: DType,
     map: Option<BinaryOp>,
     reduce: Monoid,
     steps: [isize; 2],
 }
 
-impl Kernel for Find {
-    type Output = Option<RowsFn>;
+impl Kernel for FindWindow {
+    type Output = Option<WindowFn>;
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> Option<RowsFn> {
+    fn run<S: Simd>(self, _: S) -> Option<WindowFn> {
         match self.t {
-            DType::F32 => self.of::<S::F32, Floats>(),
-            DType::F64 => self.of::<S::F64, Floats>(),
-            DType::I32 => self.of::<S::I32, Integers>(),
-            DType::I64 => self.of::<S::I64, Integers>(),
+            DType::F32 => self.of::<S::F32, FloatTaps>(),
+            DType::F64 => self.of::<S::F64, FloatTaps>(),
+            DType::I32 => self.of::<S::I32, IntegerTaps>(),
+            DType::I64 => self.of::<S::I64, IntegerTaps>(),
             _ => None,
         }
     }
 }
 
-impl Find {
-    fn of<V: Number, K: Kind<V>>(&self) -> Option<RowsFn> {
+impl FindWindow {
+    fn of<V: Number, K: TapType<V>>(&self) -> Option<WindowFn> {
         match (self.map, self.reduce) {
             (None, Monoid::Add) => self.one::<V, K, Sum<K>>(),
             (None, Monoid::Max) => self.one::<V, K, Most<K>>(),
@@ -322,7 +329,7 @@ impl Find {
     }
 
     /// Kernel with one input.
-    fn one<V: Number, K: Kind<V>, S: Step<V>>(&self) -> Option<RowsFn> {
+    fn one<V: Number, K: TapType<V>, S: TapStep<V>>(&self) -> Option<WindowFn> {
         match self.steps {
             [1, _] => Some(rows::<V, K, S, 1, 0>),
             [2, _] if K::EVENS => Some(rows::<V, K, S, 2, 0>),
@@ -331,7 +338,7 @@ impl Find {
     }
 
     /// Kernel with two inputs.
-    fn two<V: Number, K: Kind<V>, S: Step<V>>(&self) -> Option<RowsFn> {
+    fn two<V: Number, K: TapType<V>, S: TapStep<V>>(&self) -> Option<WindowFn> {
         match self.steps {
             [1, 0] => Some(rows::<V, K, S, 1, 0>),
             [1, 1] => Some(rows::<V, K, S, 1, 1>),

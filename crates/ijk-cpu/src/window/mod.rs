@@ -15,8 +15,8 @@ use crate::simd::Level;
 use crate::tuning::time::{WINDOW_OUTPUT, WINDOW_PIECE, WINDOW_TAP};
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::scalar;
-use kernel::RowsFn;
-use pattern::Pattern;
+use kernel::WindowFn;
+use pattern::WindowPattern;
 use smallvec::SmallVec;
 
 /// A prepared nest over windows.
@@ -25,9 +25,9 @@ pub(crate) struct WindowProgram {
     /// Origins of the inputs, twice the same if there is one, and of the output.
     origins: [Origin; 3],
     /// The axes of the output except those of rows, outermost first.
-    outer: SmallVec<[Axis; 6]>,
+    outer: SmallVec<[WindowAxis; 6]>,
     /// Rows that are computed together, several at a time.
-    across: Axis,
+    across: WindowAxis,
     /// Outputs of a row.
     row: usize,
     /// Outputs of a row that a task computes at a time.
@@ -36,7 +36,7 @@ pub(crate) struct WindowProgram {
     steps: [isize; 3],
     /// Offsets of each tap in bytes, from an output's first elements.
     taps: Vec<[isize; 2]>,
-    kernel: RowsFn,
+    kernel: WindowFn,
     /// Initial value of outputs.
     start: [u64; 2],
     /// True if outputs are combined with existing elements.
@@ -46,7 +46,7 @@ pub(crate) struct WindowProgram {
 
 /// An axis with its strides in bytes in both inputs and in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Axis {
+struct WindowAxis {
     extent: usize,
     steps: [isize; 3],
 }
@@ -54,7 +54,7 @@ struct Axis {
 impl WindowProgram {
     /// The program of a checked nest, if it is over windows.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
-        let pattern = Pattern::of(nest, checked)?;
+        let pattern = WindowPattern::of(nest, checked)?;
         let t = nest.store.dtype;
         let size = t.size() as isize;
         let [a, b] = pattern.loads.map(|n| &nest.loads[n]);
@@ -71,7 +71,8 @@ impl WindowProgram {
             level,
         )?;
         let extents = &checked.extents;
-        let outer = pattern.outer.iter().map(|&a| Axis { extent: extents[a], steps: strides(a) });
+        let outer =
+            pattern.outer.iter().map(|&a| WindowAxis { extent: extents[a], steps: strides(a) });
         let mut taps = vec![[0isize; 2]];
         for &axis in &pattern.taps {
             let step = strides(axis);
@@ -84,7 +85,7 @@ impl WindowProgram {
         }
         let origin = |base| Origin::new(base, t.size());
         let mut outer = merged(outer.collect());
-        let across = outer.pop().unwrap_or(Axis { extent: 1, steps: [0; 3] });
+        let across = outer.pop().unwrap_or(WindowAxis { extent: 1, steps: [0; 3] });
         Some(Self {
             origins: [origin(a.base), origin(b.base), origin(nest.store.base)],
             outer,
@@ -113,16 +114,16 @@ impl WindowProgram {
 }
 
 /// Merges axes that are nested contiguously in all arrays.
-fn merged(axes: SmallVec<[Axis; 6]>) -> SmallVec<[Axis; 6]> {
-    let mut all: SmallVec<[Axis; 6]> = SmallVec::new();
+fn merged(axes: SmallVec<[WindowAxis; 6]>) -> SmallVec<[WindowAxis; 6]> {
+    let mut all: SmallVec<[WindowAxis; 6]> = SmallVec::new();
     for axis in axes {
-        let continues = |outer: &Axis| {
+        let continues = |outer: &WindowAxis| {
             let steps = outer.steps.iter().zip(axis.steps);
             steps.clone().all(|(&o, i)| o == i.wrapping_mul(axis.extent as isize))
         };
         match all.last_mut() {
             Some(outer) if continues(outer) => {
-                *outer = Axis { extent: outer.extent * axis.extent, ..axis };
+                *outer = WindowAxis { extent: outer.extent * axis.extent, ..axis };
             }
             _ => all.push(axis),
         }

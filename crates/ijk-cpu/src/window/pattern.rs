@@ -6,7 +6,7 @@ use ijk_plan::plan::{Nest, Node, NodeId};
 use ijk_types::{BinaryOp, Monoid, Reducer};
 
 /// A nest over windows.
-pub(super) struct Pattern {
+pub(super) struct WindowPattern {
     /// Map of two inputs; with `None` there is one.
     pub map: Option<BinaryOp>,
     pub reduce: Monoid,
@@ -20,7 +20,7 @@ pub(super) struct Pattern {
     pub taps: Vec<usize>,
 }
 
-impl Pattern {
+impl WindowPattern {
     pub fn of(nest: &Nest, checked: &CheckedNest) -> Option<Self> {
         let Some(Reducer::Monoid(reduce)) = nest.reduce else { return None };
         let (map, loads) = match nest.body[..] {

@@ -1,20 +1,20 @@
 //! Execution of nests over windows.
 
 use super::WindowProgram;
-use super::kernel::Rows;
+use super::kernel::WindowArgs;
 use crate::threads::Workers;
 use crate::tuning::time::WINDOW_ROWS;
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A program with the addresses of its origins.
-struct Job<'a> {
+struct WindowRun<'a> {
     program: &'a WindowProgram,
     origins: [*mut u8; 3],
 }
 
 // SAFETY: the pointers are dereferenced for pieces of rows only, each of which one task has.
-unsafe impl Sync for Job<'_> {}
+unsafe impl Sync for WindowRun<'_> {}
 
 impl WindowProgram {
     /// Computes all rows.
@@ -24,7 +24,7 @@ impl WindowProgram {
     /// other thread accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let origins = self.origins.map(|origin| origin.of(bases));
-        let job = Job { program: self, origins };
+        let job = WindowRun { program: self, origins };
         let pieces = self.blocks() * self.pieces();
         workers.parallel_ranges(pieces, self.cost(), |pieces| {
             // SAFETY: guaranteed by the caller; each piece is assigned to one task.
@@ -45,7 +45,7 @@ impl WindowProgram {
     }
 }
 
-impl Job<'_> {
+impl WindowRun<'_> {
     /// Computes some pieces of rows.
     ///
     /// # Safety
@@ -54,7 +54,7 @@ impl Job<'_> {
         let program = self.program;
         let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(WINDOW_ROWS));
         let (mut piece, block) = (pieces.start % each, pieces.start / each);
-        let mut at = Place::new(program, block / blocks);
+        let mut at = WindowPlace::new(program, block / blocks);
         let mut block = block % blocks;
         for _ in pieces {
             let (first, output) = (block * WINDOW_ROWS, piece * program.piece);
@@ -63,7 +63,7 @@ impl Job<'_> {
                 let offset = at.offset[n] + row + output as isize * program.steps[n];
                 self.origins[n].wrapping_offset(offset)
             });
-            let rows = Rows {
+            let rows = WindowArgs {
                 n: program.piece.min(program.row - output),
                 count: WINDOW_ROWS.min(program.across.extent - first),
                 steps: program.across.steps,
@@ -89,13 +89,13 @@ impl Job<'_> {
 }
 
 /// Rows, by their index along each outer axis.
-struct Place {
+struct WindowPlace {
     index: SmallVec<[usize; 6]>,
     /// Offset from the origins in bytes.
     offset: [isize; 3],
 }
 
-impl Place {
+impl WindowPlace {
     fn new(program: &WindowProgram, mut rows: usize) -> Self {
         let mut place = Self { index: SmallVec::from_elem(0, program.outer.len()), offset: [0; 3] };
         for (index, axis) in place.index.iter_mut().zip(&program.outer).rev() {

@@ -3,7 +3,7 @@
 /// A tensor of a contraction, as an index into strides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(crate) enum Operand {
+pub(crate) enum TensorId {
     /// The operand whose elements fill vector lanes.
     Left = 0,
     /// The operand whose elements are broadcast to all lanes.
@@ -12,7 +12,7 @@ pub(crate) enum Operand {
     Out = 2,
 }
 
-/// One axis: its extent and its strides in [`Operand`] order.
+/// One axis: its extent and its strides in [`TensorId`] order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BundleAxis {
     /// Number of values.
@@ -62,7 +62,7 @@ impl Bundle {
     }
 
     /// Sorts axes by their strides in `operand`, the smallest innermost.
-    pub(crate) fn follow(&mut self, operand: Operand) {
+    pub(crate) fn follow(&mut self, operand: TensorId) {
         let stride = |a: &BundleAxis| a.strides[operand as usize].unsigned_abs();
         // Axes with stride 0 do not affect the order of accesses.
         self.axes.sort_by_key(|a| match stride(a) {
@@ -73,7 +73,7 @@ impl Bundle {
 
     /// Length of the contiguous runs in `operand`: the product of the extents of the innermost axes that are nested
     /// contiguously.
-    pub(crate) fn run(&self, operand: Operand) -> usize {
+    pub(crate) fn run(&self, operand: TensorId) -> usize {
         let dense = |run: usize, a: &BundleAxis| {
             let next = a.strides[operand as usize] == isize::try_from(run).ok()?;
             next.then(|| run.saturating_mul(a.extent))
@@ -84,12 +84,12 @@ impl Bundle {
     }
 
     /// Extent of the innermost axis and its stride in `operand`.
-    pub(crate) fn inner(&self, operand: Operand) -> (usize, isize) {
+    pub(crate) fn inner(&self, operand: TensorId) -> (usize, isize) {
         self.axes.last().map_or((1, 0), |axis| (axis.extent, axis.strides[operand as usize]))
     }
 
     /// Stride between consecutive points in `operand`, if it is uniform.
-    pub(crate) fn step(&self, operand: Operand) -> Option<isize> {
+    pub(crate) fn step(&self, operand: TensorId) -> Option<isize> {
         match &self.axes[..] {
             [] => Some(0),
             [axis] => Some(axis.strides[operand as usize]),
@@ -98,12 +98,12 @@ impl Bundle {
     }
 
     /// Returns true if some axis has stride 1 in `operand`.
-    pub(crate) fn touches_unit(&self, operand: Operand) -> bool {
+    pub(crate) fn touches_unit(&self, operand: TensorId) -> bool {
         self.unit(operand).is_some()
     }
 
     /// Index of the axis of stride 1 in `operand`.
-    pub(crate) fn unit(&self, operand: Operand) -> Option<usize> {
+    pub(crate) fn unit(&self, operand: TensorId) -> Option<usize> {
         self.axes.iter().position(|a| a.strides[operand as usize] == 1)
     }
 
@@ -127,7 +127,7 @@ impl Bundle {
     }
 
     /// The same points with `operand` contiguous in their order, `step` elements apart.
-    pub(crate) fn dense(&self, operand: Operand, step: usize) -> Self {
+    pub(crate) fn dense(&self, operand: TensorId, step: usize) -> Self {
         let mut dense = self.clone();
         let mut stride = step;
         for axis in dense.axes.iter_mut().rev() {
@@ -143,13 +143,13 @@ impl Bundle {
     }
 
     /// Returns true if the points `start..start + len` are contiguous in `operand`.
-    pub(crate) fn is_run(&self, operand: Operand, start: usize, len: usize) -> bool {
+    pub(crate) fn is_run(&self, operand: TensorId, start: usize, len: usize) -> bool {
         let run = self.run(operand);
         len <= 1 || start % run + len <= run
     }
 
     /// Writes the offsets of the points from `start` on.
-    pub(crate) fn offsets(&self, operand: Operand, start: usize, out: &mut [isize]) {
+    pub(crate) fn offsets(&self, operand: TensorId, start: usize, out: &mut [isize]) {
         let Some((inner, outer)) = self.axes.split_last() else {
             return out.fill(0);
         };
@@ -165,12 +165,12 @@ impl Bundle {
     }
 
     /// The offset of one point.
-    pub(crate) fn offset(&self, operand: Operand, point: usize) -> isize {
+    pub(crate) fn offset(&self, operand: TensorId, point: usize) -> isize {
         offset(&self.axes, operand, point)
     }
 }
 
-fn offset(axes: &[BundleAxis], operand: Operand, mut point: usize) -> isize {
+fn offset(axes: &[BundleAxis], operand: TensorId, mut point: usize) -> isize {
     let mut sum = 0;
     for axis in axes.iter().rev() {
         sum += (point % axis.extent) as isize * axis.strides[operand as usize];
@@ -200,7 +200,7 @@ mod tests {
 
     fn all(bundle: &Bundle) -> Vec<isize> {
         let mut out = vec![0; bundle.len()];
-        bundle.offsets(Operand::Left, 0, &mut out);
+        bundle.offsets(TensorId::Left, 0, &mut out);
         out
     }
 
@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(expected.len(), 60);
         for start in 0..60 {
             let mut out = vec![0; 60 - start];
-            bundle.offsets(Operand::Left, start, &mut out);
+            bundle.offsets(TensorId::Left, start, &mut out);
             assert_eq!(out, expected[start..]);
-            assert_eq!(bundle.offset(Operand::Left, start), expected[start]);
+            assert_eq!(bundle.offset(TensorId::Left, start), expected[start]);
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn runs_end_with_their_axis() {
         let bundle = Bundle::new([axis(3, 100), axis(4, 1)]);
-        assert!(bundle.is_run(Operand::Left, 4, 4));
-        assert!(!bundle.is_run(Operand::Left, 3, 2));
+        assert!(bundle.is_run(TensorId::Left, 4, 4));
+        assert!(!bundle.is_run(TensorId::Left, 3, 2));
     }
 }

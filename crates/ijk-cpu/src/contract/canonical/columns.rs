@@ -1,11 +1,15 @@
 //! Offsets of points of a bundle.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
 use std::ops::Range;
 
 /// The offsets of a range of a bundle's points.
-pub(crate) fn point_offsets(bundle: &Bundle, operand: Operand, range: &Range<usize>) -> Vec<isize> {
+pub(crate) fn point_offsets(
+    bundle: &Bundle,
+    operand: TensorId,
+    range: &Range<usize>,
+) -> Vec<isize> {
     let mut out = vec![0; range.len()];
     bundle.offsets(operand, range.start, &mut out);
     out
@@ -20,7 +24,7 @@ pub(crate) struct ColumnOffsets {
 
 impl ColumnOffsets {
     pub(crate) fn new(problem: &Problem, range: &Range<usize>) -> Self {
-        Self { first: range.start, offsets: point_offsets(&problem.n, Operand::Out, range) }
+        Self { first: range.start, offsets: point_offsets(&problem.n, TensorId::Out, range) }
     }
 
     /// The offsets of `count` columns from `start` on.

@@ -1,9 +1,9 @@
 //! Canonical form of a contraction: four bundles of axes, and the microkernels.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::k_tile::KTile;
 use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use ijk_types::DType;
 use std::ptr;
 
@@ -34,7 +34,7 @@ pub(crate) struct Problem {
 
 /// Pointers to the elements at the origin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tensors {
+pub(crate) struct TensorPointers {
     /// The operand that fills lanes (lhs).
     pub(crate) left: *const u8,
     /// The operand that is broadcast (rhs).
@@ -47,12 +47,12 @@ pub(crate) struct Tensors {
 
 // SAFETY: these are only pointers; the caller of `contract` guarantees access to the elements, and tasks write to
 // disjoint elements.
-unsafe impl Send for Tensors {}
+unsafe impl Send for TensorPointers {}
 
 // SAFETY: as for `Send`.
-unsafe impl Sync for Tensors {}
+unsafe impl Sync for TensorPointers {}
 
-impl Tensors {
+impl TensorPointers {
     pub(crate) fn new(left: *const u8, right: *const u8, out: *mut u8) -> Self {
         Self { left, right, out, next: None }
     }
@@ -68,12 +68,12 @@ impl Tensors {
     }
 
     /// Moves the origin to a point of a bundle.
-    pub(crate) fn at<W: Word>(self, bundle: &Bundle, point: usize) -> Self {
+    pub(crate) fn at<W: ElementWord>(self, bundle: &Bundle, point: usize) -> Self {
         let bytes = |operand| bundle.offset(operand, point).wrapping_mul(size_of::<W>() as isize);
         Self::new(
-            self.left.wrapping_offset(bytes(Operand::Left)),
-            self.right.wrapping_offset(bytes(Operand::Right)),
-            self.out.wrapping_offset(bytes(Operand::Out)),
+            self.left.wrapping_offset(bytes(TensorId::Left)),
+            self.right.wrapping_offset(bytes(TensorId::Right)),
+            self.out.wrapping_offset(bytes(TensorId::Out)),
         )
     }
 }
@@ -90,8 +90,8 @@ impl Problem {
     }
 
     /// Size in bytes of an operand's part of a batch, if that is one contiguous piece of memory from the origin on.
-    pub(crate) fn piece(&self, operand: Operand) -> Option<usize> {
-        let side = if operand == Operand::Left { &self.m } else { &self.n };
+    pub(crate) fn piece(&self, operand: TensorId) -> Option<usize> {
+        let side = if operand == TensorId::Left { &self.m } else { &self.n };
         let axes = side.axes().iter().chain(self.k.axes());
         let mut axes: Vec<_> = axes.map(|a| (a.strides[operand as usize], a.extent)).collect();
         axes.sort_unstable();
@@ -104,7 +104,7 @@ impl Problem {
 
     /// The same problem with an output of contiguous rows, whose columns are `height` elements apart.
     pub(crate) fn dense(&self, height: usize) -> Self {
-        let (m, n) = (self.m.dense(Operand::Out, 1), self.n.dense(Operand::Out, height));
+        let (m, n) = (self.m.dense(TensorId::Out, 1), self.n.dense(TensorId::Out, height));
         Self { m, n, ..self.clone() }
     }
 

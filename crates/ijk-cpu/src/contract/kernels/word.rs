@@ -1,24 +1,24 @@
 //! Elements as words, moved without interpretation.
 
 /// A word of the size of an element, moved without interpretation.
-pub(crate) trait Word: Copy {
+pub(crate) trait ElementWord: Copy {
     /// All bits 0.
     const ZERO: Self;
 }
 
-impl Word for u8 {
+impl ElementWord for u8 {
     const ZERO: Self = 0;
 }
 
-impl Word for u32 {
+impl ElementWord for u32 {
     const ZERO: Self = 0;
 }
 
-impl Word for u64 {
+impl ElementWord for u64 {
     const ZERO: Self = 0;
 }
 
-impl Word for [u64; 2] {
+impl ElementWord for [u64; 2] {
     const ZERO: Self = [0; 2];
 }
 

@@ -1,10 +1,10 @@
 //! axpy for few columns and contiguous rows out of cache: each step adds its row, times a factor, to sums in L1, so
 //! that memory is read in long runs.
 
-use crate::contract::canonical::bundle::Operand;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::bundle::TensorId;
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::gemv::{AXPY_ROWS, AxpyArgs};
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::tuning::order::KC;
 use crate::tuning::time::AXPY_SUM_BYTES;
@@ -14,9 +14,9 @@ use std::ops::Range;
 ///
 /// # Safety
 /// As for [`gemm`](crate::contract::run::blocked::gemm).
-pub(crate) unsafe fn axpy<W: Word>(
+pub(crate) unsafe fn axpy<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     ks: Range<usize>,
     context: &Context,
 ) {
@@ -32,9 +32,9 @@ pub(crate) unsafe fn axpy<W: Word>(
 
 /// # Safety
 /// As for [`axpy`].
-unsafe fn some_rows<W: Word>(
+unsafe fn some_rows<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     ks: Range<usize>,
     context: &Context,
     rows: Range<usize>,
@@ -68,9 +68,9 @@ unsafe fn some_rows<W: Word>(
 ///
 /// # Safety
 /// As for [`axpy`]; there are sums for each column.
-unsafe fn add_block<W: Word>(
+unsafe fn add_block<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     steps: Range<usize>,
     rows: &Range<usize>,
     sums: *mut W,
@@ -79,13 +79,13 @@ unsafe fn add_block<W: Word>(
     let Some(kernels) = &algebra.rows.kernels else { return };
     let mut offsets = [[0; KC]; 2];
     let [left, right] = &mut offsets;
-    k.offsets(Operand::Left, steps.start, &mut left[..steps.len()]);
-    k.offsets(Operand::Right, steps.start, &mut right[..steps.len()]);
-    let base = tensors.left.cast::<W>().wrapping_offset(m.offset(Operand::Left, rows.start));
+    k.offsets(TensorId::Left, steps.start, &mut left[..steps.len()]);
+    k.offsets(TensorId::Right, steps.start, &mut right[..steps.len()]);
+    let base = tensors.left.cast::<W>().wrapping_offset(m.offset(TensorId::Left, rows.start));
     for at in (0..steps.len()).step_by(AXPY_ROWS) {
         let count = AXPY_ROWS.min(steps.len() - at);
         for column in 0..n.len() {
-            let factor = n.offset(Operand::Right, column);
+            let factor = n.offset(TensorId::Right, column);
             let factor = |r: usize| factor + right[at + r.min(count - 1)];
             let row = |r: usize| base.wrapping_offset(left[at + r.min(count - 1)]).cast();
             // SAFETY: rows and factors are the operands' at these steps.
@@ -108,16 +108,21 @@ unsafe fn add_block<W: Word>(
 ///
 /// # Safety
 /// As for [`axpy`]; there are totals for each column.
-unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, rows: Range<usize>, from: *const W) {
+unsafe fn write<W: ElementWord>(
+    problem: &Problem,
+    tensors: TensorPointers,
+    rows: Range<usize>,
+    from: *const W,
+) {
     let Problem { m, n, algebra, accumulate, .. } = problem;
-    let run = m.is_run(Operand::Out, rows.start, rows.len());
+    let run = m.is_run(TensorId::Out, rows.start, rows.len());
     for column in 0..n.len() {
-        let first = n.offset(Operand::Out, column);
+        let first = n.offset(TensorId::Out, column);
         // SAFETY: the output has these rows and columns.
         unsafe {
             let from = from.add(column * rows.len());
             let out = tensors.out.cast::<W>().wrapping_offset(first);
-            let at = |row: usize| out.wrapping_offset(m.offset(Operand::Out, row));
+            let at = |row: usize| out.wrapping_offset(m.offset(TensorId::Out, row));
             match (run, accumulate) {
                 (true, false) => {
                     std::ptr::copy_nonoverlapping(from, at(rows.start), rows.len());

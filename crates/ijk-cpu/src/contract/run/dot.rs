@@ -1,11 +1,11 @@
 //! gemv for few columns and contiguous k: each row is a dot product with k in the lanes.
 
-use crate::contract::canonical::bundle::Operand;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::bundle::TensorId;
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::gemv::{DotArgs, MOST_LANES, PairedDotArgs};
 use crate::contract::kernels::panel;
 use crate::contract::kernels::panel::Prepare;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::gemv::{DotGemv, dot_kernel, dot_steps};
 use crate::scratch::Scratch;
@@ -18,7 +18,7 @@ impl DotGemv {
     ///
     /// # Safety
     /// As for [`gemm`](crate::contract::run::blocked::gemm), for the problem that `self` was made from.
-    pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
+    pub(crate) unsafe fn run<W: ElementWord>(&self, problem: &Problem, tensors: TensorPointers) {
         let identity = problem.algebra.identity.0.as_ptr();
         let out = tensors.out.cast::<W>();
         // SAFETY: guaranteed by the caller: rows and vector are contiguous, and so is the output; an identity is an
@@ -44,16 +44,16 @@ impl DotGemv {
 /// # Safety
 /// As for [`gemm`](crate::contract::run::blocked::gemm), for all batches of a problem with one output for which [`DotGemv::of`] is `Some`;
 /// `tensors` point to the first batch of the problem, not of `range`.
-pub(crate) unsafe fn dot_batches<W: Word>(
+pub(crate) unsafe fn dot_batches<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     range: Range<usize>,
 ) {
     let Some(kernels) = &problem.algebra.rows.kernels else { return };
     let mut out = [const { MaybeUninit::<W>::uninit() }; MOST_LANES];
     for start in range.clone().step_by(MOST_LANES) {
         let count = (range.end - start).min(MOST_LANES);
-        let offsets = [Operand::Left, Operand::Right, Operand::Out].map(|operand| {
+        let offsets = [TensorId::Left, TensorId::Right, TensorId::Out].map(|operand| {
             let mut offsets = [0; MOST_LANES];
             problem.batch.offsets(operand, start, &mut offsets[..count]);
             offsets
@@ -81,9 +81,9 @@ pub(crate) unsafe fn dot_batches<W: Word>(
 ///
 /// # Safety
 /// As for [`gemm`](crate::contract::run::blocked::gemm).
-pub(crate) unsafe fn dot<W: Word>(
+pub(crate) unsafe fn dot<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     ks: Range<usize>,
     context: &Context,
 ) {
@@ -97,9 +97,9 @@ pub(crate) unsafe fn dot<W: Word>(
 
 /// # Safety
 /// As for [`dot`].
-unsafe fn some_rows<W: Word>(
+unsafe fn some_rows<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     ks: Range<usize>,
     context: &Context,
     rows: Range<usize>,
@@ -107,7 +107,7 @@ unsafe fn some_rows<W: Word>(
     let Problem { m, k, n, algebra, .. } = problem;
     let Some(kernel) = dot_kernel(problem) else { return };
     let mut offsets = [0; DOT_ROWS];
-    m.offsets(Operand::Left, rows.start, &mut offsets[..rows.len()]);
+    m.offsets(TensorId::Left, rows.start, &mut offsets[..rows.len()]);
     let mut sums = [const { MaybeUninit::<W>::uninit() }; DOT_COLUMNS * DOT_ROWS];
     let mut packed = None;
     // SAFETY: an identity is an element; there are sums for each column; rows and columns are
@@ -123,7 +123,7 @@ unsafe fn some_rows<W: Word>(
                 return;
             }
             let steps = start..start + next_run(problem, start).min(ks.end - start);
-            let first = k.offset(Operand::Left, steps.start);
+            let first = k.offset(TensorId::Left, steps.start);
             for column in 0..n.len() {
                 let right = right_run::<W>(problem, tensors, &steps, column, &mut packed, context);
                 let Some(right) = right else { return };
@@ -145,7 +145,7 @@ unsafe fn some_rows<W: Word>(
 
 /// Number of steps from `start` on that are contiguous in lhs and fit a block.
 fn next_run(problem: &Problem, start: usize) -> usize {
-    let run = problem.k.run(Operand::Left);
+    let run = problem.k.run(TensorId::Left);
     (run - start % run).min(dot_steps(problem))
 }
 
@@ -153,21 +153,21 @@ fn next_run(problem: &Problem, start: usize) -> usize {
 ///
 /// # Safety
 /// As for [`dot`].
-unsafe fn right_run<'a, W: Word>(
+unsafe fn right_run<'a, W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     steps: &Range<usize>,
     column: usize,
     packed: &mut Option<Scratch<'a>>,
     context: &Context<'a>,
 ) -> Option<*const W> {
     let base = tensors.right.cast::<W>();
-    let column = problem.n.offset(Operand::Right, column);
+    let column = problem.n.offset(TensorId::Right, column);
     let keep = problem.algebra.right == Prepare::Keep;
     // SAFETY: the steps of the column are readable; the scratch has room for them.
     unsafe {
-        if keep && problem.k.is_run(Operand::Right, steps.start, steps.len()) {
-            return Some(base.offset(column + problem.k.offset(Operand::Right, steps.start)));
+        if keep && problem.k.is_run(TensorId::Right, steps.start, steps.len()) {
+            return Some(base.offset(column + problem.k.offset(TensorId::Right, steps.start)));
         }
         let bytes = dot_steps(problem) * size_of::<W>();
         if packed.is_none() {
@@ -177,7 +177,7 @@ unsafe fn right_run<'a, W: Word>(
         let mut offsets = [0; 256];
         for start in steps.clone().step_by(256) {
             let offsets = &mut offsets[..(steps.end - start).min(256)];
-            problem.k.offsets(Operand::Right, start, offsets);
+            problem.k.offsets(TensorId::Right, start, offsets);
             for (n, &offset) in offsets.iter().enumerate() {
                 packed.add(start - steps.start + n).write(base.offset(column + offset).read());
             }
@@ -192,12 +192,17 @@ unsafe fn right_run<'a, W: Word>(
 ///
 /// # Safety
 /// As for [`dot`]; `sums` holds `DOT_ROWS` for each column.
-unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, rows: Range<usize>, sums: *const W) {
+unsafe fn write<W: ElementWord>(
+    problem: &Problem,
+    tensors: TensorPointers,
+    rows: Range<usize>,
+    sums: *const W,
+) {
     let mut offsets = [0; DOT_ROWS];
     let offsets = &mut offsets[..rows.len()];
-    problem.m.offsets(Operand::Out, rows.start, offsets);
+    problem.m.offsets(TensorId::Out, rows.start, offsets);
     for column in 0..problem.n.len() {
-        let column_offset = problem.n.offset(Operand::Out, column);
+        let column_offset = problem.n.offset(TensorId::Out, column);
         for (r, &row) in offsets.iter().enumerate() {
             // SAFETY: the output has this row and column.
             unsafe {

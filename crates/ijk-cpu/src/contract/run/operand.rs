@@ -1,10 +1,10 @@
 //! An operand as panels, packed or in place.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::panel;
 use crate::contract::kernels::panel::{Flags, Prepare, Split};
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::run::pack::PackSource;
 use crate::contract::select::in_place::InPlace;
@@ -20,8 +20,8 @@ pub(crate) const MAX_ROWS: usize = 128;
 #[derive(Clone, Copy)]
 pub(crate) struct PackedOperand<'a> {
     problem: &'a Problem,
-    tensors: Tensors,
-    operand: Operand,
+    tensors: TensorPointers,
+    operand: TensorId,
     /// Rows (or columns) of a panel.
     pub(crate) width: usize,
     /// Layout of panels that are read in place.
@@ -53,8 +53,8 @@ impl<'a> PackedOperand<'a> {
     /// An operand in panels of `width` rows.
     pub(crate) fn new(
         problem: &'a Problem,
-        tensors: Tensors,
-        operand: Operand,
+        tensors: TensorPointers,
+        operand: TensorId,
         width: usize,
     ) -> Self {
         assert!(width <= MAX_ROWS);
@@ -68,7 +68,11 @@ impl<'a> PackedOperand<'a> {
     }
 
     /// The panel of those rows at some steps, if it is read in place.
-    pub(crate) fn in_place<W: Word>(&self, steps: &KBlock, rows: &Range<usize>) -> Option<Panel> {
+    pub(crate) fn in_place<W: ElementWord>(
+        &self,
+        steps: &KBlock,
+        rows: &Range<usize>,
+    ) -> Option<Panel> {
         let in_place = self.in_place.filter(|in_place| rows.len().is_multiple_of(in_place.unit))?;
         if rows.start % in_place.run + rows.len() > in_place.run {
             return None;
@@ -78,7 +82,7 @@ impl<'a> PackedOperand<'a> {
             false => *steps.offsets(self.operand).first()?,
         };
         let base =
-            if self.operand == Operand::Left { self.tensors.left } else { self.tensors.right };
+            if self.operand == TensorId::Left { self.tensors.left } else { self.tensors.right };
         let offset = self.bundle().offset(self.operand, rows.start) + first;
         Some(Panel {
             data: base.cast::<W>().wrapping_offset(offset).cast(),
@@ -92,7 +96,7 @@ impl<'a> PackedOperand<'a> {
     /// The axes that the operand shares with the output.
     pub(crate) fn bundle(&self) -> &'a Bundle {
         match self.operand {
-            Operand::Left => &self.problem.m,
+            TensorId::Left => &self.problem.m,
             _ => &self.problem.n,
         }
     }
@@ -135,7 +139,7 @@ impl<'a> PackedOperand<'a> {
     /// # Safety
     /// `W` has the size of an element; the tensors are readable at those rows and steps; `to` has room for `steps.len()
     /// * width` elements, which no other thread accesses.
-    pub(crate) unsafe fn pack<W: Word>(
+    pub(crate) unsafe fn pack<W: ElementWord>(
         &self,
         context: &Context,
         steps: &KBlock,
@@ -147,7 +151,7 @@ impl<'a> PackedOperand<'a> {
         }
         let Problem { dtype, algebra, .. } = self.problem;
         let (base, prepare, split) = match self.operand {
-            Operand::Left => (self.tensors.left, algebra.left, algebra.split),
+            TensorId::Left => (self.tensors.left, algebra.left, algebra.split),
             _ => (self.tensors.right, algebra.right, Split::None),
         };
         let source = PackSource {

@@ -1,10 +1,10 @@
 //! Addresses of a tile of the output.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::point_offsets;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::microkernel::{MicroTile, Microkernel};
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::lines::{copy, prefetch_all};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -28,7 +28,7 @@ impl<'a> OutputRows<'a> {
     /// Rows whose offsets are computed on demand.
     pub(crate) fn few(problem: &'a Problem) -> Self {
         let m = &problem.m;
-        Self { m, run: m.run(Operand::Out), first: 0, offsets: Vec::new() }
+        Self { m, run: m.run(TensorId::Out), first: 0, offsets: Vec::new() }
     }
 
     /// Rows whose offsets are used repeatedly; those of a single axis are cheap to compute.
@@ -36,13 +36,13 @@ impl<'a> OutputRows<'a> {
         if problem.m.axes().len() <= 1 {
             return Self::few(problem);
         }
-        let offsets = point_offsets(&problem.m, Operand::Out, range);
+        let offsets = point_offsets(&problem.m, TensorId::Out, range);
         Self { first: range.start, offsets, ..Self::few(problem) }
     }
 
     fn offset(&self, row: usize) -> isize {
         let known = self.offsets.get(row.wrapping_sub(self.first));
-        known.copied().unwrap_or_else(|| self.m.offset(Operand::Out, row))
+        known.copied().unwrap_or_else(|| self.m.offset(TensorId::Out, row))
     }
 
     /// Contiguous runs among `count` rows: position of the first, its offset, and length.
@@ -79,9 +79,9 @@ impl<'a> TileRows<'a> {
     /// # Safety
     /// As for [`TileFn`](crate::contract::kernels::microkernel::TileFn), except `tile.out`; the output has these rows and columns.
     #[inline]
-    pub(crate) unsafe fn write<W: Word>(
+    pub(crate) unsafe fn write<W: ElementWord>(
         &self,
-        tensors: Tensors,
+        tensors: TensorPointers,
         entry: Microkernel,
         tile: &mut MicroTile,
         columns: &[isize],
@@ -105,7 +105,7 @@ impl<'a> TileRows<'a> {
 /// # Safety
 /// As for [`TileFn`](crate::contract::kernels::microkernel::TileFn), with an output that has these rows and columns.
 #[inline(never)]
-unsafe fn scattered<W: Word>(
+unsafe fn scattered<W: ElementWord>(
     out: *mut W,
     entry: Microkernel,
     tile: &MicroTile,

@@ -1,6 +1,6 @@
 //! Staged outputs: a part is computed as contiguous columns in scratch memory and then moved.
 
-use crate::contract::canonical::bundle::{Bundle, BundleAxis, Operand};
+use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::cut_at;
 use crate::contract::run::context::Context;
@@ -66,7 +66,7 @@ impl<'a> OutputTile<'a> {
         if let Some(places) = &self.stage.places {
             let size = self.problem.algebra.size as isize;
             for row in self.rows.clone().step_by(self.stage.unit) {
-                let to = self.problem.m.offset(Operand::Out, row) * size;
+                let to = self.problem.m.offset(TensorId::Out, row) * size;
                 let from = (row - self.rows.start) as isize * size;
                 let to = self.out.wrapping_offset(to);
                 let from = self.memory.as_ptr().wrapping_offset(from);
@@ -91,12 +91,12 @@ impl<'a> OutputTile<'a> {
         each: impl Fn([usize; 3], *mut u8, [isize; 3], *mut u8, [isize; 3]),
     ) {
         let (m, n, size) = (&self.problem.m, &self.problem.n, self.problem.algebra.size as isize);
-        let out = |axis: Option<&BundleAxis>| axis.map_or(0, |a| a.strides[Operand::Out as usize]);
+        let out = |axis: Option<&BundleAxis>| axis.map_or(0, |a| a.strides[TensorId::Out as usize]);
         let height = self.stage.most as isize;
         let axes = m.axes();
         let (inner, line) = (axes.last(), axes.len().checked_sub(2).map(|at| &axes[at]));
         // Columns of equal stride are one axis of a box, if they are the only axis of n, or are contiguous.
-        let (run, stride) = match n.inner(Operand::Out) {
+        let (run, stride) = match n.inner(TensorId::Out) {
             (_, stride) if n.axes().len() == 1 => (usize::MAX, stride),
             (run, 1) => (run, 1),
             _ => (1, 0),
@@ -112,8 +112,8 @@ impl<'a> OutputTile<'a> {
                 ]);
                 let extents = axes.map(|a| a.0);
                 let (strides, within) = (axes.map(|a| a.1 * size), axes.map(|a| a.2 * size));
-                let offset = n.offset(Operand::Out, columns.start);
-                let to = m.offset(Operand::Out, start) + offset;
+                let offset = n.offset(TensorId::Out, columns.start);
+                let to = m.offset(TensorId::Out, start) + offset;
                 let from = row + (columns.start - self.columns.start) as isize * height;
                 let to = self.out.wrapping_offset(to * size);
                 let from = self.memory.as_ptr().wrapping_offset(from * size);

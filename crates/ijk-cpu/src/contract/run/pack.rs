@@ -3,8 +3,8 @@
 //! A panel has, for each step of k, `width` elements of the rows: `panel[k * width + row]`.
 
 use crate::Level;
-use crate::contract::canonical::bundle::{Bundle, Operand};
-use crate::contract::kernels::word::Word;
+use crate::contract::canonical::bundle::{Bundle, TensorId};
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::pack_job::PackJob;
 use crate::contract::select::k_blocks::Segment;
 use crate::lines::{copy, piece, prefetch_all_far};
@@ -19,7 +19,7 @@ pub(crate) struct PackSource<'a, W> {
     /// The element at the origin.
     pub(crate) base: *const W,
     /// The packed tensor.
-    pub(crate) operand: Operand,
+    pub(crate) operand: TensorId,
     /// The bundle of the rows.
     pub(crate) bundle: &'a Bundle,
     /// Offset of each step.
@@ -28,7 +28,7 @@ pub(crate) struct PackSource<'a, W> {
     pub(crate) segments: &'a [Segment],
 }
 
-impl<W: Word> PackSource<'_, W> {
+impl<W: ElementWord> PackSource<'_, W> {
     /// Packs the rows from `start` on, with offsets `rows`, to a panel of `width` rows; missing rows are filled with 0.
     ///
     /// # Safety
@@ -99,7 +99,7 @@ impl RowRuns {
     }
 }
 
-impl<W: Word> Kernel for PackKernel<'_, W> {
+impl<W: ElementWord> Kernel for PackKernel<'_, W> {
     type Output = ();
 
     #[inline(always)]
@@ -130,7 +130,7 @@ impl<W: Word> Kernel for PackKernel<'_, W> {
     }
 }
 
-impl<W: Word> PackJob<'_, W> {
+impl<W: ElementWord> PackJob<'_, W> {
     /// Copies contiguous rows, run by run.
     #[inline(always)]
     unsafe fn copy_runs(&self, run: RowRuns) {

@@ -1,7 +1,7 @@
 //! Packed panels shared by all threads.
 
 use crate::contract::kernels::panel::Flags;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::{PackedOperand, Panel, rows_of};
 use crate::contract::select::k_blocks::{KBlock, Round};
@@ -62,7 +62,7 @@ impl SharedPanels<'_> {
 
     /// Address of a panel of some steps: after the panels of the steps before, or, if a round is packed as a whole,
     /// after the panels before.
-    fn place<W: Word>(&self, steps: &KBlock, panel: usize) -> *mut W {
+    fn place<W: ElementWord>(&self, steps: &KBlock, panel: usize) -> *mut W {
         let before = match self.round.whole() {
             Some(whole) => panel * whole.len() + steps.before,
             None => {
@@ -93,7 +93,7 @@ impl SharedPanels<'_> {
     /// # Safety
     /// As for [`PackedOperand::pack`], for all rows and steps; the memory has room for the panels, and no other thread accesses
     /// it.
-    pub(crate) unsafe fn pack<W: Word>(&self, context: &Context) {
+    pub(crate) unsafe fn pack<W: ElementWord>(&self, context: &Context) {
         let packs = self.round.packs();
         let longest = packs.iter().map(KBlock::len).max().unwrap_or(0);
         let bytes = (longest * self.side.width * size_of::<W>()).max(1);
@@ -111,12 +111,12 @@ impl SharedPanels<'_> {
     }
 
     /// Packed panels of a range.
-    pub(crate) fn some<W: Word>(&self, block: usize, panels: &Range<usize>) -> Vec<Panel> {
+    pub(crate) fn some<W: ElementWord>(&self, block: usize, panels: &Range<usize>) -> Vec<Panel> {
         panels.clone().map(|panel| self.panel::<W>(block, panel)).collect()
     }
 
     /// A packed panel, or the same rows in place.
-    fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
+    fn panel<W: ElementWord>(&self, block: usize, panel: usize) -> Panel {
         let rows = self.rows(panel);
         if let Some(panel) = self.side.in_place::<W>(&self.round.blocks[block], &rows) {
             return panel;

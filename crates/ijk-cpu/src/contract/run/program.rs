@@ -7,9 +7,9 @@ use super::dot::{dot, dot_batches};
 use super::split_k::split_k;
 use super::thin::thin;
 use crate::Level;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::word::{Word, for_word};
+use crate::contract::kernels::word::{ElementWord, for_word};
 use crate::contract::select::algorithm::{Algorithm, splits_k};
 use crate::contract::select::orient::orient;
 use crate::contract::select::scratch::need;
@@ -96,7 +96,7 @@ impl ContractProgram {
     /// # Safety
     /// As for [`contract`].
     pub(crate) unsafe fn run(&self, a: *const u8, b: *const u8, c: *mut u8, context: &Context) {
-        let tensors = Tensors::new(a, b, c);
+        let tensors = TensorPointers::new(a, b, c);
         let tensors = if self.problem.swapped { tensors.swapped() } else { tensors };
         let alone = context.alone();
         let context = if context.are_worth(self.cost) { context } else { &alone };
@@ -108,7 +108,7 @@ impl ContractProgram {
     ///
     /// # Safety
     /// As for [`contract`].
-    unsafe fn batches<W: Word>(&self, tensors: Tensors, context: &Context) {
+    unsafe fn batches<W: ElementWord>(&self, tensors: TensorPointers, context: &Context) {
         let count = self.problem.batch.len();
         if count == 0 || self.problem.outputs() == 0 {
             return;
@@ -136,7 +136,12 @@ impl ContractProgram {
     ///
     /// # Safety
     /// As for [`contract`].
-    unsafe fn some<W: Word>(&self, tensors: Tensors, range: Range<usize>, context: &Context) {
+    unsafe fn some<W: ElementWord>(
+        &self,
+        tensors: TensorPointers,
+        range: Range<usize>,
+        context: &Context,
+    ) {
         let each = self.cost / self.problem.batch.len() as f64;
         let brief = ((CANCEL_NANOSECONDS / each) as usize).max(1);
         let starts = range.clone().step_by(brief);
@@ -162,7 +167,7 @@ impl ContractProgram {
     ///
     /// # Safety
     /// As for [`contract`].
-    unsafe fn batch<W: Word>(&self, tensors: Tensors, n: usize, context: &Context) {
+    unsafe fn batch<W: ElementWord>(&self, tensors: TensorPointers, n: usize, context: &Context) {
         let batch = &self.problem.batch;
         let at = |n: usize| tensors.at::<W>(batch, n);
         let prefetches = match &self.algorithm {
@@ -172,7 +177,7 @@ impl ContractProgram {
         };
         let next = (prefetches && n + 1 < batch.len()).then(|| at(n + 1));
         let next = next.map(|next| [next.left, next.right]);
-        let tensors = Tensors { next, ..at(n) };
+        let tensors = TensorPointers { next, ..at(n) };
         // SAFETY: guaranteed by the caller.
         unsafe { self.one::<W>(tensors, context) };
     }
@@ -181,7 +186,7 @@ impl ContractProgram {
     ///
     /// # Safety
     /// As for [`contract`].
-    unsafe fn one<W: Word>(&self, tensors: Tensors, context: &Context) {
+    unsafe fn one<W: ElementWord>(&self, tensors: TensorPointers, context: &Context) {
         let problem = &self.problem;
         // SAFETY: guaranteed by the caller.
         unsafe {
@@ -209,10 +214,10 @@ impl ContractProgram {
 ///
 /// # Safety
 /// As for [`contract`].
-unsafe fn loops<W: Word>(
+unsafe fn loops<W: ElementWord>(
     algorithm: &Algorithm,
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     ks: Range<usize>,
     context: &Context,
 ) {

@@ -1,10 +1,10 @@
 //! An operand packed once for many contractions that share it: those of the blocks of a sweep.
 
 use crate::Level;
-use crate::contract::canonical::bundle::{Bundle, BundleAxis, Operand};
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::word::{Word, for_word};
+use crate::contract::kernels::word::{ElementWord, for_word};
 use crate::contract::run::blocked::with_panels;
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::PackedOperand;
@@ -36,7 +36,7 @@ pub(crate) struct SharedOperandGemm {
     /// Canonical form, without addresses.
     problem: Problem,
     /// The shared operand in canonical form.
-    operand: Operand,
+    operand: TensorId,
     same: SharedArgument,
     width: usize,
 }
@@ -57,8 +57,8 @@ impl SharedOperandGemm {
         let algebra = Algebra::find(level, task)?;
         let problem = orient(task, algebra);
         let operand = match (same == SharedArgument::A) != problem.swapped {
-            true => Operand::Left,
-            false => Operand::Right,
+            true => TensorId::Left,
+            false => TensorId::Right,
         };
         let width = shared_width(&problem, operand);
         let suits = !is_dot(&problem) && !is_thin(&problem);
@@ -84,7 +84,7 @@ impl SharedOperandGemm {
             && problem.tile.is_none();
         let from = self.base(part).offset.checked_sub(self.base(whole).offset)?;
         let side = |problem: &Problem| match operand {
-            Operand::Left => problem.m.clone(),
+            TensorId::Left => problem.m.clone(),
             _ => problem.n.clone(),
         };
         let rows = within(&side(own), &side(&problem), operand)?;
@@ -106,12 +106,12 @@ impl SharedOperandGemm {
         if self.same == SharedArgument::A { task.a } else { task.b }
     }
 
-    fn side(&self, tensors: Tensors) -> PackedOperand<'_> {
+    fn side(&self, tensors: TensorPointers) -> PackedOperand<'_> {
         PackedOperand::new(&self.problem, tensors, self.operand, self.width)
     }
 
     fn rows(&self) -> Range<usize> {
-        0..self.side(Tensors::nowhere()).len()
+        0..self.side(TensorPointers::nowhere()).len()
     }
 
     fn panels(&self) -> usize {
@@ -131,7 +131,7 @@ impl SharedOperandGemm {
 }
 
 /// Returns true if the panels of an operand have the same width and use in two problems.
-fn same_panels(one: &Problem, other: &Problem, operand: Operand) -> bool {
+fn same_panels(one: &Problem, other: &Problem, operand: TensorId) -> bool {
     let way = |problem: &Problem| {
         let blocking = Blocking::with_panels(problem, operand);
         (blocking.mr, blocking.nr, blocking.direct, blocking.shares_lhs)
@@ -144,7 +144,7 @@ type ExtentStride = (usize, isize);
 
 /// The one axis along which a bundle has fewer values than another; `Some(None)` if both have the same values, `None`
 /// if they differ otherwise.
-fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<ExtentStride>> {
+fn within(all: &Bundle, some: &Bundle, operand: TensorId) -> Option<Option<ExtentStride>> {
     let cut = |axis: &BundleAxis| (axis.extent, axis.strides[operand as usize]);
     let cuts =
         |bundle: &Bundle| bundle.axes().iter().map(cut).collect::<SmallVec<[ExtentStride; 4]>>();
@@ -207,15 +207,21 @@ impl<'a> PackedSharedOperand<'a> {
     ///
     /// # Safety
     /// As for [`new`](Self::new); `W` has the size of an element.
-    unsafe fn pack<W: Word>(&self, at: usize, origin: *const u8, n: usize, context: &Context) {
-        let tensors = Tensors::new(origin, origin, ptr::null_mut());
+    unsafe fn pack<W: ElementWord>(
+        &self,
+        at: usize,
+        origin: *const u8,
+        n: usize,
+        context: &Context,
+    ) {
+        let tensors = TensorPointers::new(origin, origin, ptr::null_mut());
         let tensors = tensors.at::<W>(&self.fixed.problem.batch, n);
         // SAFETY: guaranteed by the caller; the memory has room for the panels of each batch.
         unsafe { self.panels(at, n, tensors).pack::<W>(context) };
     }
 
     /// The panels of a batch of an origin.
-    fn panels(&self, at: usize, n: usize, tensors: Tensors) -> SharedPanels<'_> {
+    fn panels(&self, at: usize, n: usize, tensors: TensorPointers) -> SharedPanels<'_> {
         let part = at * self.fixed.problem.batch.len() + n;
         let each = self.fixed.panels() * self.round.packs().len();
         let bytes = self.fixed.bytes().unwrap_or(0);
@@ -246,7 +252,7 @@ impl<'a> PackedSharedOperand<'a> {
             return false;
         };
         let within = PanelOffset { panels: self.fixed.panels(), panel: part.row / width, block };
-        let tensors = Tensors::new(a, b, c);
+        let tensors = TensorPointers::new(a, b, c);
         let tensors = if problem.swapped { tensors.swapped() } else { tensors };
         for n in (0..problem.batch.len()).take_while(|_| !context.have_ended()) {
             // SAFETY: guaranteed by the caller; words have the size of an element, and the panels hold these rows and
@@ -277,7 +283,7 @@ impl<'a> PackedSharedOperand<'a> {
         context: &Context,
     ) {
         let Problem { batch, swapped, algebra, .. } = &self.fixed.problem;
-        let tensors = Tensors::new(a, b, c);
+        let tensors = TensorPointers::new(a, b, c);
         let tensors = if *swapped { tensors.swapped() } else { tensors };
         for n in (0..batch.len()).take_while(|_| !context.have_ended()) {
             let operand = self.fixed.operand;

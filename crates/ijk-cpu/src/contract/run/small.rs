@@ -1,10 +1,10 @@
 //! Matrices for which packing panels takes longer than the products: operands are read in place, with m in the lanes,
 //! and nothing is allocated. If m is not contiguous in lhs, lhs is copied first, as a whole or in parts that fit L1.
 
-use crate::contract::canonical::bundle::Operand;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::bundle::TensorId;
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::small::{COLUMNS, NextBatch, SmallArgs};
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::small::{LhsCopy, LhsParts, SmallGemm};
 use crate::copy::Side;
@@ -20,10 +20,10 @@ impl SmallGemm {
     ///
     /// # Safety
     /// As for [`run`](Self::run), for all these batches; `tensors` point to the first batch of the problem.
-    pub(crate) unsafe fn run_batches<W: Word>(
+    pub(crate) unsafe fn run_batches<W: ElementWord>(
         &self,
         problem: &Problem,
-        tensors: Tensors,
+        tensors: TensorPointers,
         batches: Range<usize>,
     ) -> bool {
         let Some(kernel) = problem.algebra.small.filter(|_| self.is_one_call()) else {
@@ -31,7 +31,7 @@ impl SmallGemm {
         };
         let batch = &problem.batch;
         let (inner, steps) = batch.axes().last().map_or((1, [0; 3]), |a| (a.extent, a.strides));
-        let bytes = |operand: Operand, n: usize| {
+        let bytes = |operand: TensorId, n: usize| {
             steps[operand as usize].wrapping_mul((n * size_of::<W>()) as isize)
         };
         let whole = self.piece(problem, tensors, self.parts.values * self.parts.rows);
@@ -45,9 +45,9 @@ impl SmallGemm {
                     let next = tensors.at::<W>(batch, n + step + 1);
                     self.ahead([next.left, next.right], 0)
                 });
-                let left = first.left.wrapping_offset(bytes(Operand::Left, step));
-                let right = first.right.wrapping_offset(bytes(Operand::Right, step));
-                let out = first.out.wrapping_offset(bytes(Operand::Out, step));
+                let left = first.left.wrapping_offset(bytes(TensorId::Left, step));
+                let right = first.right.wrapping_offset(bytes(TensorId::Right, step));
+                let out = first.out.wrapping_offset(bytes(TensorId::Out, step));
                 let piece = SmallArgs {
                     left: (left, whole.left.1),
                     right: (right, whole.right.1),
@@ -64,7 +64,12 @@ impl SmallGemm {
     }
 
     /// Arguments for the first block of k of `rows` rows and all columns of the inner axis.
-    pub(crate) fn piece(&self, problem: &Problem, tensors: Tensors, rows: usize) -> SmallArgs<'_> {
+    pub(crate) fn piece(
+        &self,
+        problem: &Problem,
+        tensors: TensorPointers,
+        rows: usize,
+    ) -> SmallArgs<'_> {
         let [_, (columns, _, out_n)] = self.columns;
         SmallArgs {
             rows,
@@ -84,10 +89,10 @@ impl SmallGemm {
     ///
     /// # Safety
     /// As for [`gemm`](crate::contract::run::blocked::gemm), for the problem that `self` was made from.
-    pub(crate) unsafe fn run<W: Word>(
+    pub(crate) unsafe fn run<W: ElementWord>(
         &self,
         problem: &Problem,
-        tensors: Tensors,
+        tensors: TensorPointers,
         context: &Context,
     ) {
         let LhsParts { values, each, rows, left } = self.parts;
@@ -101,7 +106,7 @@ impl SmallGemm {
             let next = { tensors }.next.filter(|_| column == 0);
             let ahead = next.map(|next| self.ahead(next, task % parts));
             let ahead = ahead.as_ref();
-            let tensors = Tensors::new(
+            let tensors = TensorPointers::new(
                 { tensors }.left.cast::<W>().wrapping_offset(first as isize * left).cast(),
                 { tensors }.right.cast::<W>().wrapping_offset(right).cast(),
                 { tensors }.out.cast::<W>().wrapping_offset(out).cast(),
@@ -143,12 +148,12 @@ impl SmallGemm {
     /// # Safety
     /// As for [`run`](Self::run).
     #[inline(never)]
-    pub(crate) unsafe fn move_and_multiply<W: Word>(
+    pub(crate) unsafe fn move_and_multiply<W: ElementWord>(
         &self,
         moved: &LhsCopy,
         problem: &Problem,
         sides: (usize, [usize; 2]),
-        tensors: Tensors,
+        tensors: TensorPointers,
         ahead: Option<&NextBatch>,
     ) {
         let mut memory = MaybeUninit::<
@@ -158,7 +163,7 @@ impl SmallGemm {
         // SAFETY: guaranteed by the caller; a part of lhs fits `SMALL_LHS_BYTES`.
         unsafe {
             moved.copy(sides.0, left, tensors.left);
-            self.multiply::<W>(problem, sides, Tensors { left, ..tensors }, ahead);
+            self.multiply::<W>(problem, sides, TensorPointers { left, ..tensors }, ahead);
         }
     }
 
@@ -166,11 +171,11 @@ impl SmallGemm {
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    pub(crate) unsafe fn multiply<W: Word>(
+    pub(crate) unsafe fn multiply<W: ElementWord>(
         &self,
         problem: &Problem,
         (values, [outer, inner]): (usize, [usize; 2]),
-        tensors: Tensors,
+        tensors: TensorPointers,
         mut ahead: Option<&NextBatch>,
     ) {
         let Some(kernel) = problem.algebra.small else { return };

@@ -1,9 +1,9 @@
 //! Split-k: parts of k are computed in parallel, and combined as a tree.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::point_offsets;
-use crate::contract::canonical::problem::{Problem, Tensors};
-use crate::contract::kernels::word::Word;
+use crate::contract::canonical::problem::{Problem, TensorPointers};
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::tuning::order::{SPLIT_K_PARTS, SPLIT_K_STEPS};
 use std::ops::Range;
@@ -12,11 +12,11 @@ use std::ops::Range;
 ///
 /// # Safety
 /// As for [`contract`](crate::contract::contract).
-pub(crate) unsafe fn split_k<W: Word>(
+pub(crate) unsafe fn split_k<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     context: &Context,
-    steps: impl Fn(&Problem, Tensors, Range<usize>, &Context) + Sync,
+    steps: impl Fn(&Problem, TensorPointers, Range<usize>, &Context) + Sync,
 ) {
     let k = problem.k.len();
     let length = k.div_ceil(SPLIT_K_PARTS).next_multiple_of(SPLIT_K_STEPS);
@@ -24,11 +24,11 @@ pub(crate) unsafe fn split_k<W: Word>(
     let (parts, outputs) = (k.div_ceil(length), problem.outputs());
     let Some(scratch) = context.take(parts * outputs * size_of::<W>()) else { return };
     let dense = Problem { accumulate: false, ..problem.dense(problem.m.len()) };
-    let sums = Tensors { out: scratch.as_ptr(), ..tensors };
+    let sums = TensorPointers { out: scratch.as_ptr(), ..tensors };
     context.parallel_for(parts, |part| {
         let ks = part * length..((part + 1) * length).min(k);
         let out = { sums }.out.cast::<W>().wrapping_add(part * outputs).cast();
-        steps(&dense, Tensors { out, ..sums }, ks, &context.alone());
+        steps(&dense, TensorPointers { out, ..sums }, ks, &context.alone());
     });
     if context.have_ended() {
         return;
@@ -53,8 +53,12 @@ pub(crate) unsafe fn split_k<W: Word>(
 ///
 /// # Safety
 /// As for [`contract`](crate::contract::contract); `from` holds one batch of the output.
-unsafe fn scatter_output<W: Word>(problem: &Problem, tensors: Tensors, from: *const W) {
-    let offsets = |bundle: &Bundle| point_offsets(bundle, Operand::Out, &(0..bundle.len()));
+unsafe fn scatter_output<W: ElementWord>(
+    problem: &Problem,
+    tensors: TensorPointers,
+    from: *const W,
+) {
+    let offsets = |bundle: &Bundle| point_offsets(bundle, TensorId::Out, &(0..bundle.len()));
     let (rows, columns) = (offsets(&problem.m), offsets(&problem.n));
     let all = columns.iter().flat_map(|c| rows.iter().map(move |r| r + c));
     for (n, offset) in all.enumerate() {

@@ -1,7 +1,7 @@
 //! Streaming stores of a part of the output.
 
 use crate::Level;
-use crate::contract::canonical::bundle::Operand;
+use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::streamed::StreamedOutput;
 use crate::copy::{Copier, Side};
@@ -28,7 +28,7 @@ impl StreamedOutput {
         for column in columns.clone().step_by(self.pieces) {
             for row in rows.clone().step_by(self.run) {
                 let to =
-                    problem.m.offset(Operand::Out, row) + problem.n.offset(Operand::Out, column);
+                    problem.m.offset(TensorId::Out, row) + problem.n.offset(TensorId::Out, column);
                 let from = (row - rows.start) as isize + (column - columns.start) as isize * height;
                 let to = Side { ptr: out.wrapping_offset(to * size), strides: &to_strides };
                 let from = Side { ptr: part.wrapping_offset(from * size), strides: &from_strides };

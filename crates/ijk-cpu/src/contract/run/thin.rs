@@ -1,10 +1,10 @@
 //! Few rows and few columns of a long k, with contiguous rows: each step multiplies its rows, in lanes, by its columns,
 //! one by one, in place; all sums stay in registers.
 
-use crate::contract::canonical::bundle::Operand;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::bundle::TensorId;
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::thin::ThinArgs;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::tuning::order::{KC, THIN_EXTENT};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -13,14 +13,18 @@ use std::ops::Range;
 ///
 /// # Safety
 /// As for [`gemm`](crate::contract::run::blocked::gemm), for a problem that [`is_thin`](crate::contract::select::gemv::is_thin).
-pub(crate) unsafe fn thin<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>) {
+pub(crate) unsafe fn thin<W: ElementWord>(
+    problem: &Problem,
+    tensors: TensorPointers,
+    ks: Range<usize>,
+) {
     let Problem { algebra, m, n, k, .. } = problem;
-    let steps = [Operand::Left, Operand::Right].map(|operand| k.step(operand));
+    let steps = [TensorId::Left, TensorId::Right].map(|operand| k.step(operand));
     let (Some(kernel), [Some(left_step), Some(right_step)]) = (algebra.rows.thin, steps) else {
         return;
     };
     let mut columns = [0; THIN_EXTENT];
-    n.offsets(Operand::Right, 0, &mut columns[..n.len()]);
+    n.offsets(TensorId::Right, 0, &mut columns[..n.len()]);
     let (height, end) = (m.len(), k.len());
     let dense = usize::try_from(left_step) == Ok(height);
     let mut sums = [const { MaybeUninit::<W>::uninit() }; THIN_EXTENT * THIN_EXTENT];
@@ -61,10 +65,10 @@ pub(crate) unsafe fn thin<W: Word>(problem: &Problem, tensors: Tensors, ks: Rang
 ///
 /// # Safety
 /// As for [`thin`]; there is a sum for each row of each column.
-unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, sums: *const W) {
+unsafe fn write<W: ElementWord>(problem: &Problem, tensors: TensorPointers, sums: *const W) {
     let Problem { m, n, .. } = problem;
     for (column, row) in (0..n.len()).flat_map(|c| (0..m.len()).map(move |r| (c, r))) {
-        let offset = n.offset(Operand::Out, column) + m.offset(Operand::Out, row);
+        let offset = n.offset(TensorId::Out, column) + m.offset(TensorId::Out, row);
         // SAFETY: the output has this element.
         unsafe {
             let (out, sum) =

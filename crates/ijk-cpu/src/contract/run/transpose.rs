@@ -1,6 +1,6 @@
 //! Packing of rows whose steps are contiguous: blocks of both are transposed in registers.
 
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::pack_job::PackJob;
 use crate::contract::select::k_blocks::Segment;
 use crate::lines::prefetch;
@@ -9,7 +9,7 @@ use crate::simd::{Float, Simd};
 use crate::tuning::time::PACK_PREFETCH_BLOCKS;
 use std::ops::Range;
 
-impl<W: Word> PackJob<'_, W> {
+impl<W: ElementWord> PackJob<'_, W> {
     /// Transposes contiguous steps, as many rows at a time as a vector has lanes.
     #[inline(always)]
     pub(crate) unsafe fn transpose<S: Simd>(&self, simd: S, segments: &[Segment]) {

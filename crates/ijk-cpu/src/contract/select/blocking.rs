@@ -1,6 +1,6 @@
 //! Blocking: sizes of panels, and the variant of the blocked loops for a problem.
 
-use crate::contract::canonical::bundle::Operand;
+use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::even;
 use crate::contract::kernels::microkernel::{Microkernel, smallest};
@@ -74,7 +74,7 @@ impl Blocking {
         let groups = groups(problem, full.groups);
         let widths = algebra.tiles.direct.iter().map(|e| e.columns);
         let widest = widths.filter(|&columns| columns <= full.columns).max().unwrap_or(0);
-        let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
+        let long = problem.m.run(TensorId::Left) >= 2 * algebra.lanes;
         let left_len = problem.m.len().saturating_mul(problem.k.len());
         let left_bytes = left_len.saturating_mul(algebra.size);
         let packed = smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..).columns;
@@ -134,10 +134,10 @@ impl Blocking {
     }
 
     /// The blocking of a problem whose panels of an operand are given.
-    pub(crate) fn with_panels(problem: &Problem, operand: Operand) -> Self {
+    pub(crate) fn with_panels(problem: &Problem, operand: TensorId) -> Self {
         let blocking = Self::of(problem, 1);
         match operand {
-            Operand::Left => Self {
+            TensorId::Left => Self {
                 direct: false,
                 shares_lhs: true,
                 out_of_l2: false,
@@ -158,7 +158,7 @@ impl Blocking {
 /// columns; with few steps, lhs and the output dominate the time.
 fn has_ranges(problem: &Problem) -> bool {
     let Problem { m, k, tile, .. } = problem;
-    tile.is_none() && m.run(Operand::Out) >= LONG_RUN && k.len() >= MANY_STEPS
+    tile.is_none() && m.run(TensorId::Out) >= LONG_RUN && k.len() >= MANY_STEPS
 }
 
 /// Returns true if a short k makes a large output whose rows are contiguous and columns far apart. Tiles then follow
@@ -166,8 +166,8 @@ fn has_ranges(problem: &Problem) -> bool {
 fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = problem.outputs().saturating_mul(algebra.size);
-    let long = m.run(Operand::Out) >= GROUP_PANELS * rows;
-    let apart = n.inner(Operand::Out).1.unsigned_abs() >= GROUP_PANELS * rows;
+    let long = m.run(TensorId::Out) >= GROUP_PANELS * rows;
+    let apart = n.inner(TensorId::Out).1.unsigned_abs() >= GROUP_PANELS * rows;
     let many = n.len() >= GROUP_COLUMN_PANELS * columns;
     bytes >= GROUP_OUTPUT_BYTES && k.len() < MANY_STEPS && long && apart && many
 }
@@ -191,9 +191,9 @@ fn groups(problem: &Problem, most: usize) -> usize {
 }
 
 /// Panel width of an operand that is packed for many problems.
-pub(crate) fn shared_width(problem: &Problem, operand: Operand) -> usize {
+pub(crate) fn shared_width(problem: &Problem, operand: TensorId) -> usize {
     let blocking = Blocking::with_panels(problem, operand);
-    if operand == Operand::Left { blocking.mr } else { blocking.nr }
+    if operand == TensorId::Left { blocking.mr } else { blocking.nr }
 }
 
 /// Number of ranges, of at least `fewest` shared panels, for `threads` threads: each range stays in the caches of the

@@ -1,6 +1,6 @@
 //! Selection of gemv: dot products, axpy, and few rows by few columns.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::contract::kernels::gemv::{DotFn, FAR_GROUPS};
 use crate::contract::kernels::panel::Prepare;
@@ -12,7 +12,7 @@ use crate::tuning::order::{
 /// Returns true if dot products are the algorithm for a problem.
 pub(crate) fn is_dot(problem: &Problem) -> bool {
     let algebra = &problem.algebra;
-    let fills = |bundle: &Bundle, lanes| bundle.run(Operand::Left) >= lanes;
+    let fills = |bundle: &Bundle, lanes| bundle.run(TensorId::Left) >= lanes;
     // If both m and k are contiguous in lhs, m fills the lanes unless it is short.
     fills(&problem.k, algebra.lanes.div_ceil(2))
         && !fills(&problem.m, 2 * algebra.lanes)
@@ -33,14 +33,14 @@ impl DotGemv {
     /// The prepared form of each batch, if operands and output are contiguous and k is one block.
     pub(crate) fn of(problem: &Problem) -> Option<Self> {
         let Problem { m, k, algebra, .. } = problem;
-        let contiguous = [Operand::Left, Operand::Right].iter().all(|&o| k.run(o) == k.len());
+        let contiguous = [TensorId::Left, TensorId::Right].iter().all(|&o| k.run(o) == k.len());
         let one = k.len() <= dot_steps(problem) && problem.n.len() == 1 && !problem.accumulate;
-        let few = m.len() <= DOT_ROWS && m.run(Operand::Out) == m.len();
+        let few = m.len() <= DOT_ROWS && m.run(TensorId::Out) == m.len();
         if !(contiguous && one && few && is_dot(problem) && algebra.right == Prepare::Keep) {
             return None;
         }
         let mut offsets = vec![0; m.len()];
-        m.offsets(Operand::Left, 0, &mut offsets);
+        m.offsets(TensorId::Left, 0, &mut offsets);
         Some(Self { offsets, kernel: dot_kernel(problem)? })
     }
 }
@@ -70,8 +70,8 @@ pub(crate) fn dot_steps(problem: &Problem) -> usize {
 pub(crate) fn is_thin(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-    let few = m.len() <= THIN_EXTENT && n.len() <= THIN_EXTENT && m.run(Operand::Left) == m.len();
-    let even = k.step(Operand::Left).is_some() && k.step(Operand::Right).is_some();
+    let few = m.len() <= THIN_EXTENT && n.len() <= THIN_EXTENT && m.run(TensorId::Left) == m.len();
+    let even = k.step(TensorId::Left).is_some() && k.step(TensorId::Right).is_some();
     keeps && few && even && k.len() >= THIN_STEPS && algebra.rows.thin.is_some()
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn is_axpy(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-    let whole = m.run(Operand::Left) == m.len() && m.len() >= 4 * algebra.lanes;
+    let whole = m.run(TensorId::Left) == m.len() && m.len() >= 4 * algebra.lanes;
     keeps
         && whole
         && n.len() <= AXPY_COLUMNS

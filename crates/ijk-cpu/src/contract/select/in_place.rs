@@ -1,6 +1,6 @@
 //! Operands read in place: microkernels read the rows or columns of a tile from the tensor, without packing them.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::contract::kernels::algebra::Algebra;
 use crate::contract::kernels::microkernel::Microkernel;
@@ -39,15 +39,15 @@ impl UnpackedRhs {
         if algebra.right != Prepare::Keep || algebra.guarded {
             return None;
         }
-        let (inner, apart) = n.inner(Operand::Right);
+        let (inner, apart) = n.inner(TensorId::Right);
         let run = if n.axes().len() <= 1 { n.len() } else { inner };
         let even = n.axes().len() <= 1 || inner.is_multiple_of(columns);
         let has = |entries: &[Microkernel]| entries.iter().any(|e| e.columns == columns);
-        if has(algebra.tiles.rhs_in_place) && even && k.step(Operand::Right) == Some(1) {
+        if has(algebra.tiles.rhs_in_place) && even && k.step(TensorId::Right) == Some(1) {
             return Some(Self { apart, run, windows: false });
         }
         let windows = has(algebra.tiles.windows)
-            && are_windows([m, n, k], Operand::Right, (columns, algebra));
+            && are_windows([m, n, k], TensorId::Right, (columns, algebra));
         windows.then_some(Self { apart, run, windows })
     }
 
@@ -72,7 +72,7 @@ impl UnpackedRhs {
 /// columns, and m is so small that lhs panels are shared by threads and stay in L2.
 pub(crate) fn are_windows(
     [m, n, k]: [&Bundle; 3],
-    operand: Operand,
+    operand: TensorId,
     (columns, algebra): (usize, &Algebra),
 ) -> bool {
     let axes = n.axes().iter().chain(k.axes());
@@ -102,7 +102,7 @@ impl UnpackedLhs {
         let Problem { algebra, m, n, k, .. } = problem;
         let keeps =
             algebra.left == Prepare::Keep && algebra.split == Split::None && !algebra.guarded;
-        let step = usize::try_from(k.step(Operand::Left)?).ok()?;
+        let step = usize::try_from(k.step(TensorId::Left)?).ok()?;
         let near = !(step * algebra.size).is_multiple_of(SET_STRIDE_BYTES)
             && n.len() <= UNPACKED_LHS_COLUMNS;
         // Rows beyond a partial panel are not zeros in place.
@@ -112,7 +112,7 @@ impl UnpackedLhs {
         };
         let exact = n.len().is_multiple_of(columns) && (1..=rows / algebra.lanes).all(fits);
         let unit = if exact { algebra.lanes } else { rows };
-        let suits = keeps && near && m.run(Operand::Left) == m.len();
+        let suits = keeps && near && m.run(TensorId::Left) == m.len();
         suits.then_some(Self { step, unit })
     }
 

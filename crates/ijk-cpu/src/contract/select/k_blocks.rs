@@ -1,6 +1,6 @@
 //! Blocks of k, and rounds of blocks.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::point_offsets;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::{cut_at, pieces};
@@ -29,9 +29,9 @@ impl KBlock {
     fn new(problem: &Problem, steps: Range<usize>, before: usize, accumulate: bool) -> Self {
         let segments = |operand| segments(&problem.k, operand, &steps);
         Self {
-            left: point_offsets(&problem.k, Operand::Left, &steps),
-            right: point_offsets(&problem.k, Operand::Right, &steps),
-            segments: [segments(Operand::Left), segments(Operand::Right)],
+            left: point_offsets(&problem.k, TensorId::Left, &steps),
+            right: point_offsets(&problem.k, TensorId::Right, &steps),
+            segments: [segments(TensorId::Left), segments(TensorId::Right)],
             accumulate,
             before,
             pitch: steps.len(),
@@ -45,13 +45,13 @@ impl KBlock {
     }
 
     /// The offset of each step in an operand.
-    pub(crate) fn offsets(&self, operand: Operand) -> &[isize] {
-        if operand == Operand::Left { &self.left } else { &self.right }
+    pub(crate) fn offsets(&self, operand: TensorId) -> &[isize] {
+        if operand == TensorId::Left { &self.left } else { &self.right }
     }
 
     /// Contiguous steps in an operand: empty, or every step is in one of the segments.
-    pub(crate) fn segments(&self, operand: Operand) -> &[Segment] {
-        &self.segments[usize::from(operand != Operand::Left)]
+    pub(crate) fn segments(&self, operand: TensorId) -> &[Segment] {
+        &self.segments[usize::from(operand != TensorId::Left)]
     }
 }
 
@@ -74,7 +74,7 @@ impl Segment {
 
 /// Segments of some points of k in an operand, along the axis of stride 1. If that is not the innermost, `steps` must
 /// have whole values of it.
-fn segments(k: &Bundle, operand: Operand, steps: &Range<usize>) -> Vec<Segment> {
+fn segments(k: &Bundle, operand: TensorId, steps: &Range<usize>) -> Vec<Segment> {
     let Some(axis) = k.unit(operand).filter(|_| !steps.is_empty()) else { return Vec::new() };
     let count = k.axes()[axis].extent;
     let distance: usize = k.axes()[axis + 1..].iter().map(|a| a.extent).product();

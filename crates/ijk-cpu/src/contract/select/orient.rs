@@ -1,6 +1,6 @@
 //! Canonical form of a contraction: selects the operand that fills the lanes, merges axes, and orders them.
 
-use crate::contract::canonical::bundle::{Bundle, BundleAxis, Operand};
+use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::k_tile::KTile;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::kernels::algebra::Algebra;
@@ -31,18 +31,18 @@ pub(crate) fn orient(task: &Contraction, algebra: Algebra) -> Problem {
 /// Cost of the present choice of lanes, relative to the other one: unused lanes, rows that are strided in the
 /// output, and packing.
 fn cost(problem: &Problem) -> f64 {
-    cost_of(problem, [&problem.m, &problem.n], [Operand::Left, Operand::Right])
+    cost_of(problem, [&problem.m, &problem.n], [TensorId::Left, TensorId::Right])
 }
 
 fn cost_swapped(problem: &Problem) -> f64 {
-    cost_of(problem, [&problem.n, &problem.m], [Operand::Right, Operand::Left])
+    cost_of(problem, [&problem.n, &problem.m], [TensorId::Right, TensorId::Left])
 }
 
-fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [Operand; 2]) -> f64 {
+fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [TensorId; 2]) -> f64 {
     let algebra = &problem.algebra;
     let padded = rows.len().next_multiple_of(algebra.lanes) as f64;
     let windows = reads_windows(problem, [rows, columns], right);
-    let scattered = match rows.touches_unit(Operand::Out) {
+    let scattered = match rows.touches_unit(TensorId::Out) {
         true => 1.0,
         false if windows => 1.0 + MOVE_COST / problem.k.len() as f64,
         false => STRIDED_OUTPUT_COST,
@@ -64,7 +64,7 @@ fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [Ope
 }
 
 /// Returns true if columns would be [windows](super::in_place) of an operand, read in place.
-fn reads_windows(problem: &Problem, [rows, columns]: [&Bundle; 2], right: Operand) -> bool {
+fn reads_windows(problem: &Problem, [rows, columns]: [&Bundle; 2], right: TensorId) -> bool {
     let algebra = &problem.algebra;
     let keeps = !algebra.guarded && [algebra.left, algebra.right] == [Prepare::Keep; 2];
     let mut columns = columns.clone();
@@ -80,18 +80,18 @@ fn reads_windows(problem: &Problem, [rows, columns]: [&Bundle; 2], right: Operan
 fn order(problem: &mut Problem) {
     let along = |b: &Bundle| {
         let mut by_out = b.clone();
-        by_out.follow(Operand::Out);
-        by_out.run(Operand::Out) >= problem.algebra.lanes
+        by_out.follow(TensorId::Out);
+        by_out.run(TensorId::Out) >= problem.algebra.lanes
     };
     match staged_order(&problem.m, problem.n.len(), problem.algebra.size) {
         Some(both) => problem.m = both,
-        None if along(&problem.m) => problem.m.follow(Operand::Out),
-        None => problem.m.follow(Operand::Left),
+        None if along(&problem.m) => problem.m.follow(TensorId::Out),
+        None => problem.m.follow(TensorId::Left),
     }
     let many = problem.m.len() / OUTPUT_RATIO >= problem.k.len();
-    problem.n.follow(if many { Operand::Out } else { Operand::Right });
-    problem.batch.follow(Operand::Out);
-    let larger = if problem.m.len() >= problem.n.len() { Operand::Left } else { Operand::Right };
+    problem.n.follow(if many { TensorId::Out } else { TensorId::Right });
+    problem.batch.follow(TensorId::Out);
+    let larger = if problem.m.len() >= problem.n.len() { TensorId::Left } else { TensorId::Right };
     problem.k.follow(larger);
     tile_steps(problem);
 }
@@ -100,13 +100,13 @@ fn order(problem: &mut Problem) {
 /// block the innermost, and that of the shared operand the next.
 fn tile_steps(problem: &mut Problem) {
     let (shared, other) = match shares_lhs(problem) {
-        true => (Operand::Left, Operand::Right),
-        false => (Operand::Right, Operand::Left),
+        true => (TensorId::Left, TensorId::Right),
+        false => (TensorId::Right, TensorId::Left),
     };
     let (Some(inner), Some(around)) = (problem.k.unit(other), problem.k.unit(shared)) else {
         return;
     };
-    let rows = problem.m.run(Operand::Left).max(problem.n.run(Operand::Right));
+    let rows = problem.m.run(TensorId::Left).max(problem.n.run(TensorId::Right));
     if inner != around && rows < SHORT_RUN && problem.k.len() > KC {
         problem.k.follow(other);
         problem.k.unit(shared).into_iter().for_each(|axis| problem.k.around_last(axis));

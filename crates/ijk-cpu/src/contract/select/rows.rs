@@ -3,7 +3,7 @@
 //! Units of rows whose axes are short have several axes that are contiguous in lhs, and several that are contiguous in
 //! the output, so that a unit has whole cache lines of both.
 
-use crate::contract::canonical::bundle::{Bundle, BundleAxis, Operand};
+use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::copy::part;
 use crate::lines::LINE;
@@ -13,9 +13,9 @@ use crate::tuning::order::{LONG_RUN, SHORT_AXIS, STAGED_BYTES, STAGED_INNER, UNI
 /// are the same axis, or no part is small enough.
 pub(crate) fn staged_order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
     let mut m = m.clone();
-    m.follow(Operand::Left);
-    let (last, out) = (m.axes().len().checked_sub(1)?, m.unit(Operand::Out)?);
-    if out == last || m.unit(Operand::Left) != Some(last) {
+    m.follow(TensorId::Left);
+    let (last, out) = (m.axes().len().checked_sub(1)?, m.unit(TensorId::Out)?);
+    if out == last || m.unit(TensorId::Left) != Some(last) {
         return None;
     }
     let (lines, inner) = (m.axes()[out].extent, m.axes()[last].extent);
@@ -49,8 +49,8 @@ pub(crate) fn in_units(mut problem: Problem) -> Problem {
 /// rows are contiguous in both, or a unit would be too large.
 pub(crate) fn short_axes_order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usize)> {
     let mut m = m.clone();
-    m.follow(Operand::Left);
-    if m.run(Operand::Out) >= LONG_RUN || m.len() == 0 || n.len() == 0 {
+    m.follow(TensorId::Left);
+    if m.run(TensorId::Out) >= LONG_RUN || m.len() == 0 || n.len() == 0 {
         return None;
     }
     let mut rows: PlacedAxes = m.axes().iter().map(|&axis| (UnitPlace::Outer, axis)).collect();
@@ -82,7 +82,7 @@ fn lines_of_output(
     (m, n): (&Bundle, &Bundle),
     full: usize,
 ) -> Option<usize> {
-    let near = |axis: &BundleAxis| axis.strides[Operand::Out as usize].unsigned_abs();
+    let near = |axis: &BundleAxis| axis.strides[TensorId::Out as usize].unsigned_abs();
     let sorted = |bundle: &Bundle| {
         let mut axes = bundle.axes().to_vec();
         axes.sort_by_key(near);

@@ -1,6 +1,6 @@
 //! Upper bound of the scratch memory of a contraction.
 
-use crate::contract::canonical::bundle::Operand;
+use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::algorithm::{Algorithm, splits_k};
 use crate::contract::select::blocking::Blocking;
@@ -74,7 +74,7 @@ fn own_panels(problem: &Problem, blocking: &Blocking) -> usize {
 fn staged(problem: &Problem, blocking: &Blocking) -> usize {
     let windows = blocking.unpacked_rhs.is_some_and(|rhs| rhs.windows);
     let whole = problem.outputs().saturating_mul(problem.algebra.size);
-    match problem.m.run(Operand::Out) < LONG_RUN || windows || problem.unit.is_some() {
+    match problem.m.run(TensorId::Out) < LONG_RUN || windows || problem.unit.is_some() {
         true => whole.min(2 * STAGED_BYTES),
         false => whole.min(STAGED_BYTES),
     }

@@ -1,7 +1,7 @@
 //! Selection of small matrices, for which packing panels takes longer than the products.
 
 use crate::Level;
-use crate::contract::canonical::bundle::{Bundle, BundleAxis, Operand};
+use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::contract::kernels::algebra::Algebra;
 use crate::contract::kernels::panel::Prepare;
@@ -72,12 +72,12 @@ impl SmallGemm {
             a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= most
         };
         let once = m.len() <= 2 * algebra.lanes;
-        let narrow = is_narrow([m, n, k], Operand::Right, algebra);
+        let narrow = is_narrow([m, n, k], TensorId::Right, algebra);
         let sides = [m, n, k].iter().all(|b| b.len() >= 1);
         let right = if once { SMALL_RHS_ONCE_BYTES } else { SMALL_BYTES };
         let near = narrow || k.len() <= KC && fits(k, n, right) && fits(m, n, SMALL_BYTES);
         let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-        let dense = m.run(Operand::Out) == m.len();
+        let dense = m.run(TensorId::Out) == m.len();
         if !(sides && near && keeps && dense && algebra.small.is_some()) {
             return None;
         }
@@ -88,14 +88,14 @@ impl SmallGemm {
             parts,
             columns,
             k: k.len(),
-            left_k: k.step(Operand::Left)?,
-            right_k: k.step(Operand::Right)?,
+            left_k: k.step(TensorId::Left)?,
+            right_k: k.step(TensorId::Right)?,
             right_offsets: array::from_fn(|n| (n as isize).wrapping_mul(right_n)),
             accumulate: *accumulate,
             ahead: ahead(problem, &parts),
             moved: None,
         };
-        if m.run(Operand::Left) == m.len() {
+        if m.run(TensorId::Left) == m.len() {
             return Some(small);
         }
         let moved = Some(Box::new(LhsCopy::of(problem, &parts, level)?));
@@ -124,7 +124,8 @@ impl SmallGemm {
 /// are few or not contiguous.
 fn ahead(problem: &Problem, parts: &LhsParts) -> ([usize; 2], usize) {
     let Problem { m, n, k, algebra, .. } = problem;
-    let bytes = [Operand::Left, Operand::Right].map(|operand| problem.piece(operand).unwrap_or(0));
+    let bytes =
+        [TensorId::Left, TensorId::Right].map(|operand| problem.piece(operand).unwrap_or(0));
     let rows = m.len().div_ceil(MOST_GROUPS * algebra.lanes);
     let steps = (rows * (n.len() / COLUMNS)).saturating_mul(k.len());
     let total: usize = bytes.iter().sum();
@@ -136,7 +137,7 @@ fn ahead(problem: &Problem, parts: &LhsParts) -> ([usize; 2], usize) {
 /// Columns as in [`SmallGemm`]; `None` if n has more than two axes.
 fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
     let axis = |axis: &BundleAxis| {
-        (axis.extent, axis.strides[Operand::Right as usize], axis.strides[Operand::Out as usize])
+        (axis.extent, axis.strides[TensorId::Right as usize], axis.strides[TensorId::Out as usize])
     };
     match n.axes() {
         [] => Some([(1, 0, 0); 2]),
@@ -147,14 +148,14 @@ fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
 }
 
 /// Returns true if m fits the lanes and k is contiguous in rhs: a large rhs is then read in place, once.
-pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: Operand, algebra: &Algebra) -> bool {
+pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: TensorId, algebra: &Algebra) -> bool {
     let bytes = |b: &Bundle| b.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     m.len() <= algebra.lanes
         && n.len() >= COLUMNS
         && bytes(m) <= SMALL_NARROW_LHS_BYTES
         && bytes(n) > SMALL_BYTES
         && k.step(right) == Some(1)
-        && m.run(Operand::Out) == m.len()
+        && m.run(TensorId::Out) == m.len()
         && algebra.small.is_some()
 }
 
@@ -195,19 +196,19 @@ impl LhsCopy {
     pub(crate) fn of(problem: &Problem, parts: &LhsParts, level: Level) -> Option<Self> {
         let Problem { algebra, m, k, .. } = problem;
         let several = m.axes().len() > 1;
-        let (inner, step) = m.inner(Operand::Left);
+        let (inner, step) = m.inner(TensorId::Left);
         (!several || inner >= SMALL_COPIED_RUN && step == 1).then_some(())?;
         // Extent, stride in lhs and stride in the copy.
         let mut axes: SmallVec<[(usize, isize, usize); 4]> = SmallVec::new();
         let mut rows = 1;
         for (n, axis) in m.axes().iter().enumerate().rev() {
             let extent = if n == 0 { parts.each } else { axis.extent };
-            axes.insert(0, (extent, axis.strides[Operand::Left as usize], rows));
+            axes.insert(0, (extent, axis.strides[TensorId::Left as usize], rows));
             rows *= extent;
         }
         // In a copy row by row, contiguous rows stay innermost.
         let around = if several { axes.len() - 1 } else { 0 };
-        axes.insert(around, (k.len(), k.step(Operand::Left)?, rows));
+        axes.insert(around, (k.len(), k.step(TensorId::Left)?, rows));
         let size = algebra.size as isize;
         Some(Self {
             copier: Copier::new(problem.dtype, level),

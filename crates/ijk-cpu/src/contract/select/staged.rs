@@ -6,7 +6,7 @@
 //! short for that, several of each form a [unit](super::rows) of rows, and tables say where its elements go.
 
 use crate::Level;
-use crate::contract::canonical::bundle::{BundleAxis, Operand};
+use crate::contract::canonical::bundle::{BundleAxis, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::{blocks, even};
 use crate::contract::select::rows::least_lines;
@@ -37,16 +37,16 @@ impl StagedOutput {
     ) -> Option<Self> {
         let (m, size) = (&problem.m, problem.algebra.size);
         let bytes = m.len().saturating_mul(columns.len()).saturating_mul(size);
-        if m.run(Operand::Out) >= LONG_RUN || bytes < STAGED_LEAST_BYTES {
+        if m.run(TensorId::Out) >= LONG_RUN || bytes < STAGED_LEAST_BYTES {
             return None;
         }
         let (period, unit) = match (problem.unit, m.axes()) {
             (Some(unit), _) => (m.len(), unit),
-            (None, [.., lines, inner]) if lines.strides[Operand::Out as usize] == 1 => {
+            (None, [.., lines, inner]) if lines.strides[TensorId::Out as usize] == 1 => {
                 let unit = least_lines(lines.extent, size) * inner.extent;
                 (lines.extent * inner.extent, unit)
             }
-            _ if problem.n.unit(Operand::Out).is_some() => (m.len(), STAGED_INNER),
+            _ if problem.n.unit(TensorId::Out).is_some() => (m.len(), STAGED_INNER),
             _ => return None,
         };
         let room = STAGED_BYTES / (columns.len() * size);
@@ -87,7 +87,7 @@ pub(crate) fn unit_places(
         };
         let mut from = step as isize * size;
         let short = |axis: &BundleAxis| {
-            let to = axis.strides[Operand::Out as usize] * size;
+            let to = axis.strides[TensorId::Out as usize] * size;
             let axis = ShortAxis { extent: axis.extent, to, from };
             from *= axis.extent as isize;
             axis

@@ -2,7 +2,7 @@
 //! the runs of several columns are adjacent. A part is computed in scratch memory, its runs are joined, and whole lines
 //! are written with non-temporal stores.
 
-use crate::contract::canonical::bundle::Operand;
+use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::blocking::Blocking;
 use crate::tuning::order::LONG_RUN;
@@ -31,8 +31,8 @@ impl StreamedOutput {
         if problem.outputs().saturating_mul(algebra.size) < STREAMED_OUTPUT_BYTES {
             return None;
         }
-        let run = m.run(Operand::Out);
-        let (extent, distance) = n.inner(Operand::Out);
+        let run = m.run(TensorId::Out);
+        let (extent, distance) = n.inner(TensorId::Out);
         let rows = run * (STREAMED_ROWS / run.max(1)).max(1);
         let (pieces, columns) = columns(extent, blocking.nr);
         let simple =

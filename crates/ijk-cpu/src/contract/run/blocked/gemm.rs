@@ -1,8 +1,8 @@
 //! A problem with its blocking, and what the loops pass to each other.
 
-use crate::contract::canonical::bundle::Operand;
+use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::columns::ColumnOffsets;
-use crate::contract::canonical::problem::{Problem, Tensors};
+use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::PackedOperand;
 use crate::contract::run::output::OutputRows;
@@ -15,7 +15,7 @@ use std::ptr;
 /// A problem with its blocking.
 pub(crate) struct Gemm<'a> {
     pub(crate) problem: &'a Problem,
-    pub(crate) tensors: Tensors,
+    pub(crate) tensors: TensorPointers,
     pub(crate) context: &'a Context<'a>,
     pub(crate) blocking: Blocking,
     pub(crate) left: PackedOperand<'a>,
@@ -25,13 +25,13 @@ pub(crate) struct Gemm<'a> {
 impl<'a> Gemm<'a> {
     pub(crate) fn new(
         problem: &'a Problem,
-        tensors: Tensors,
+        tensors: TensorPointers,
         context: &'a Context<'a>,
         blocking: Blocking,
     ) -> Self {
-        let left = PackedOperand::new(problem, tensors, Operand::Left, blocking.mr)
+        let left = PackedOperand::new(problem, tensors, TensorId::Left, blocking.mr)
             .read_in_place(blocking.unpacked_lhs.map(|lhs| lhs.in_place()));
-        let right = PackedOperand::new(problem, tensors, Operand::Right, blocking.nr)
+        let right = PackedOperand::new(problem, tensors, TensorId::Right, blocking.nr)
             .read_in_place(blocking.unpacked_rhs.map(|rhs| rhs.in_place(blocking.nr)));
         Self { problem, tensors, context, blocking, left, right }
     }

@@ -28,9 +28,9 @@ mod rows;
 mod staged;
 mod tiles;
 
-use crate::contract::canonical::bundle::Operand;
-use crate::contract::canonical::problem::{Problem, Tensors};
-use crate::contract::kernels::word::Word;
+use crate::contract::canonical::bundle::TensorId;
+use crate::contract::canonical::problem::{Problem, TensorPointers};
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::Gemm;
 use crate::contract::run::context::Context;
 use crate::contract::run::panels::SharedPanels;
@@ -44,9 +44,9 @@ use std::ops::Range;
 /// # Safety
 /// `W` has the size of an element; `tensors` point to the origins of tensors that are readable (the output: writable)
 /// at all points of the problem.
-pub(crate) unsafe fn gemm<W: Word>(
+pub(crate) unsafe fn gemm<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     ks: Range<usize>,
     context: &Context,
 ) {
@@ -73,10 +73,10 @@ pub(crate) unsafe fn gemm<W: Word>(
 ///
 /// # Safety
 /// As for [`gemm`](gemm()); the panels hold the packed operand.
-pub(crate) unsafe fn with_panels<W: Word>(
+pub(crate) unsafe fn with_panels<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
-    (operand, panels): (Operand, &SharedPanels),
+    tensors: TensorPointers,
+    (operand, panels): (TensorId, &SharedPanels),
     context: &Context,
 ) {
     let blocking = Blocking::with_panels(problem, operand);
@@ -88,9 +88,9 @@ pub(crate) unsafe fn with_panels<W: Word>(
 ///
 /// # Safety
 /// As for [`gemm`](gemm()).
-pub(crate) unsafe fn block<W: Word>(
+pub(crate) unsafe fn block<W: ElementWord>(
     problem: &Problem,
-    tensors: Tensors,
+    tensors: TensorPointers,
     block: &PreparedBlock,
     context: &Context,
 ) {

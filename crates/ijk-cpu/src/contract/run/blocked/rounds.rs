@@ -2,7 +2,7 @@
 
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::ranges::blocks;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::Gemm;
 use crate::contract::run::operand::rows_of;
 use crate::contract::run::panels::SharedPanels;
@@ -36,7 +36,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`gemm`](super::gemm()).
-    pub(crate) unsafe fn part<W: Word>(&self, range: Range<usize>, ks: Range<usize>) {
+    pub(crate) unsafe fn part<W: ElementWord>(&self, range: Range<usize>, ks: Range<usize>) {
         let Self { problem, context, blocking, .. } = *self;
         let side = self.shared();
         let room = SharedBlock::of(problem, &blocking, range.len(), ks.len(), size_of::<W>());
@@ -68,7 +68,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`gemm`](super::gemm()); the shared panels are packed.
-    pub(crate) unsafe fn round<W: Word>(&self, shared: &SharedPanels) {
+    pub(crate) unsafe fn round<W: ElementWord>(&self, shared: &SharedPanels) {
         let Blocking { direct, shares_lhs, ranges, group, .. } = self.blocking;
         let other = if shares_lhs { self.right } else { self.left };
         let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();

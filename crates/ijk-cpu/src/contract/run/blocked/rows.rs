@@ -1,10 +1,10 @@
 //! Rows (or columns) of a task: packed panels, or lhs in place, by a range of shared panels.
 
-use crate::contract::canonical::bundle::Operand;
+use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::kernels::microkernel::Microkernel;
 use crate::contract::kernels::panel::Flags;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::{Gemm, PanelGroup, PrefetchLines, TileOutput};
 use crate::contract::run::operand::{PackedOperand, Panel};
 use crate::contract::run::output::OutputRows;
@@ -18,7 +18,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn rows<W: Word>(
+    pub(crate) unsafe fn rows<W: ElementWord>(
         &self,
         shared: &SharedPanels,
         rows: Range<usize>,
@@ -39,7 +39,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn packed<W: Word>(
+    pub(crate) unsafe fn packed<W: ElementWord>(
         &self,
         shared: &SharedPanels,
         (other, rows): (PackedOperand, Range<usize>),
@@ -100,7 +100,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn direct_rows<W: Word>(
+    pub(crate) unsafe fn direct_rows<W: ElementWord>(
         &self,
         shared: &SharedPanels,
         rows: Range<usize>,
@@ -109,7 +109,7 @@ impl<'a> Gemm<'a> {
     ) {
         let out = TileOutput { rows: &OutputRows::few(self.problem), columns };
         let m = &self.problem.m;
-        let run = m.run(Operand::Left);
+        let run = m.run(TensorId::Left);
         for (block, steps) in shared.round.blocks.iter().enumerate() {
             let right = shared.some::<W>(block, &part);
             let mut start = rows.start;
@@ -117,7 +117,7 @@ impl<'a> Gemm<'a> {
                 let end = (start + run - start % run).min(rows.end);
                 // SAFETY: the rows are in the tensor.
                 unsafe {
-                    let first = m.offset(Operand::Left, start);
+                    let first = m.offset(TensorId::Left, start);
                     let first = self.tensors.left.cast::<W>().offset(first);
                     self.direct_run::<W>(steps, &right, start..end, first, &out);
                 }
@@ -130,7 +130,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn direct_run<W: Word>(
+    pub(crate) unsafe fn direct_run<W: ElementWord>(
         &self,
         steps: &KBlock,
         right: &[Panel],
@@ -166,7 +166,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn direct_tail<W: Word>(
+    pub(crate) unsafe fn direct_tail<W: ElementWord>(
         &self,
         steps: &KBlock,
         right: &[Panel],

@@ -1,9 +1,9 @@
 //! Parts of the output that are computed in scratch memory, and moved or streamed.
 
 use crate::contract::canonical::columns::ColumnOffsets;
-use crate::contract::canonical::problem::Tensors;
+use crate::contract::canonical::problem::TensorPointers;
 use crate::contract::canonical::ranges::blocks;
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::{Gemm, TileOutput};
 use crate::contract::run::operand::Panel;
 use crate::contract::run::output::OutputRows;
@@ -26,7 +26,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn staged<W: Word>(
+    pub(crate) unsafe fn staged<W: ElementWord>(
         &self,
         shared: &SharedPanels,
         (stage, rows): (&StagedOutput, Range<usize>),
@@ -47,7 +47,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    pub(crate) unsafe fn columns<W: Word>(
+    pub(crate) unsafe fn columns<W: ElementWord>(
         &self,
         shared: &SharedPanels,
         columns: Range<usize>,
@@ -83,7 +83,7 @@ impl<'a> Gemm<'a> {
         let part = OutputTile::new((self.problem, stage), self.tensors.out, ranges, self.context);
         let Some(part) = part else { return };
         let dense = part.dense();
-        let tensors = Tensors { out: part.origin(), ..self.tensors };
+        let tensors = TensorPointers { out: part.origin(), ..self.tensors };
         let gemm = Gemm::new(&dense, tensors, self.context, self.blocking);
         let columns = ColumnOffsets::new(&dense, &columns);
         // SAFETY: guaranteed by the caller.
@@ -100,7 +100,11 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round); the round is one block of k.
-    pub(crate) unsafe fn joined<W: Word>(&self, shared: &SharedPanels, join: &StreamedOutput) {
+    pub(crate) unsafe fn joined<W: ElementWord>(
+        &self,
+        shared: &SharedPanels,
+        join: &StreamedOutput,
+    ) {
         let Self { problem, context, left, .. } = *self;
         let Some(steps) = shared.round.blocks.first() else { return };
         let dense = problem.dense(join.rows);
@@ -126,7 +130,7 @@ impl<'a> Gemm<'a> {
                 }
                 let columns = start..start + join.columns;
                 let before = (rows.start + columns.start * join.rows) * size_of::<W>();
-                let tensors = Tensors { out: memory.as_ptr().wrapping_sub(before), ..all };
+                let tensors = TensorPointers { out: memory.as_ptr().wrapping_sub(before), ..all };
                 let gemm = Gemm::new(&dense, tensors, context, self.blocking);
                 let out = TileOutput { rows: &out, columns: &ColumnOffsets::new(&dense, &columns) };
                 let first = (start - shared.range.start) / shared.side.width;

@@ -1,10 +1,10 @@
 //! The innermost loops: tiles of the output of lhs panels by rhs panels.
 
-use crate::contract::canonical::bundle::{Bundle, Operand};
+use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::kernels::microkernel::{MicroTile, Microkernel, smallest};
-use crate::contract::kernels::word::Word;
+use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::{Gemm, PanelGroup, PrefetchLines, TileOutput};
 use crate::contract::run::operand::Panel;
 use crate::contract::run::output::TileRows;
@@ -17,7 +17,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round); the panels are packed.
-    pub(crate) unsafe fn strip<W: Word>(
+    pub(crate) unsafe fn strip<W: ElementWord>(
         &self,
         steps: &KBlock,
         left: Panel,
@@ -33,7 +33,7 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round); the panels are packed.
-    pub(crate) unsafe fn strips<W: Word>(
+    pub(crate) unsafe fn strips<W: ElementWord>(
         &self,
         steps: &KBlock,
         left: &[(Panel, PrefetchLines)],
@@ -65,7 +65,7 @@ impl<'a> Gemm<'a> {
     /// are closer to each other in the output than rows.
     pub(crate) fn fetches(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
-            let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
+            let far = bundle.offset(TensorId::Out, n.min(bundle.len().saturating_sub(1)));
             far.unsigned_abs()
         };
         let Problem { m, n, k, .. } = self.problem;
@@ -113,7 +113,7 @@ impl<'a> Gemm<'a> {
                 Some(lhs) if left.in_place => lhs.step,
                 _ => self.blocking.mr,
             },
-            left_offsets: steps.offsets(Operand::Left).as_ptr(),
+            left_offsets: steps.offsets(TensorId::Left).as_ptr(),
             ahead: self.blocking.out_of_l2,
             fetched: 0,
             fetches: 0,
@@ -122,7 +122,7 @@ impl<'a> Gemm<'a> {
             right: ptr::null(),
             right_step: self.blocking.nr,
             right_apart: self.blocking.unpacked_rhs.map_or(1, |rhs| rhs.apart),
-            right_offsets: steps.offsets(Operand::Right).as_ptr(),
+            right_offsets: steps.offsets(TensorId::Right).as_ptr(),
             out: self.tensors.out,
             columns: ptr::null(),
             width: 0,
@@ -138,7 +138,7 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`gemm`](super::gemm()); the microkernel reads such panels.
     #[inline(always)]
-    pub(crate) unsafe fn compute<W: Word>(
+    pub(crate) unsafe fn compute<W: ElementWord>(
         &self,
         entry: Microkernel,
         tile: &mut MicroTile,

@@ -9,12 +9,12 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 /// Interrupt callback, called by the thread that started a run.
-pub(crate) type Ask = fn() -> bool;
+pub(crate) type InterruptCallback = fn() -> bool;
 
 /// A run that can be cancelled, owned by the thread that started it.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    ask: Option<Ask>,
+pub(crate) struct CancelToken {
+    ask: Option<InterruptCallback>,
     /// Flag that cancels the run.
     stop: Option<Arc<AtomicBool>>,
     owner: ThreadId,
@@ -26,9 +26,9 @@ pub(crate) struct Watch {
     ended: AtomicBool,
 }
 
-impl Watch {
+impl CancelToken {
     /// A run of this thread, which is cancelled when `ask` returns true or the flag is set.
-    pub(crate) fn new(ask: Option<Ask>, stop: Option<Arc<AtomicBool>>) -> Self {
+    pub(crate) fn new(ask: Option<InterruptCallback>, stop: Option<Arc<AtomicBool>>) -> Self {
         Self {
             ask,
             stop,
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_owner_asks_now_and_then() {
-        let watch = Watch::new(Some(|| true), None);
+        let watch = CancelToken::new(Some(|| true), None);
         assert!(!watch.has_ended());
         thread::sleep(INTERRUPT_INTERVAL);
         thread::scope(|scope| {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_run_goes_on_while_nobody_minds() {
-        let watch = Watch::new(Some(|| false), None);
+        let watch = CancelToken::new(Some(|| false), None);
         thread::sleep(INTERRUPT_INTERVAL);
         assert!(!watch.has_ended());
     }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_flag_ends_a_run_on_any_thread() {
         let stop = Arc::new(AtomicBool::new(false));
-        let watch = Watch::new(None, Some(Arc::clone(&stop)));
+        let watch = CancelToken::new(None, Some(Arc::clone(&stop)));
         assert!(!watch.has_ended());
         stop.store(true, Ordering::Relaxed);
         thread::scope(|scope| assert!(scope.spawn(|| watch.has_ended()).join().unwrap()));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_long_loop_asks_at_its_pace() {
         let stop = Arc::new(AtomicBool::new(true));
-        let workers = Workers::new(1).watched(Watch::new(None, Some(stop)));
+        let workers = Workers::new(1).watched(CancelToken::new(None, Some(stop)));
         let mut pace = Pace::new(&workers);
         assert!(!pace.ends_after(1) && !pace.ends_after(CANCEL_OPERATIONS - 1));
         assert!(pace.ends_after(1));

@@ -1,8 +1,8 @@
 //! Execution of sums of products.
 
-use super::PairProgram;
-use super::kernel::Job;
-use super::tables::{Pack, Way};
+use super::ShortAxesProgram;
+use super::kernel::ShortAxesArgs;
+use super::tables::{CopyMethod, OperandCopy};
 use crate::copy::Side;
 use crate::error::RunError;
 use crate::scratch::{Need, Scratch, ScratchPool};
@@ -16,9 +16,9 @@ use std::ops::Range;
 struct Near(MaybeUninit<[u8; STACK_BYTES]>);
 
 // SAFETY: the kernel writes only rows that its caller owns, and otherwise reads.
-unsafe impl Sync for Job<'_> {}
+unsafe impl Sync for ShortAxesArgs<'_> {}
 
-impl PairProgram {
+impl ShortAxesProgram {
     /// Executes the sums.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl PairProgram {
         };
         let [left, right] = [0, 1].map(operand);
         let out = self.out.of(bases);
-        let mut job = Job { tables: &self.tables, left, right, out };
+        let mut job = ShortAxesArgs { tables: &self.tables, left, right, out };
         let bytes = self.packs.each_ref().map(|pack| self.bytes(pack));
         let mut near = Near(MaybeUninit::uninit());
         let mut far: Option<Scratch<'_>> = None;
@@ -82,7 +82,7 @@ impl PairProgram {
     }
 
     /// Bytes of a copy, rounded up to cache lines.
-    fn bytes(&self, pack: &Option<Pack>) -> usize {
+    fn bytes(&self, pack: &Option<OperandCopy>) -> usize {
         pack.as_ref().map_or(0, |pack| (pack.elements * self.size).next_multiple_of(64))
     }
 
@@ -90,17 +90,17 @@ impl PairProgram {
     ///
     /// # Safety
     /// It is readable at all points of the nest, and `to` has room for the copy.
-    unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
-        let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * SHORT_AXES_COPY);
+    unsafe fn copy(&self, pack: &OperandCopy, from: *const u8, to: *mut u8, workers: &Workers) {
+        let (sides, cost) = (&CopyBuffers { from, to }, pack.elements as f64 * SHORT_AXES_COPY);
         match &pack.way {
-            Way::Places(places) => {
+            CopyMethod::Places(places) => {
                 // SAFETY: guaranteed by the caller; blocks are disjoint.
                 let part = |blocks: Range<usize>| unsafe {
                     places.copy(blocks, sides.to, sides.from);
                 };
                 workers.parallel_ranges(places.blocks(), cost, part);
             }
-            Way::Box { extents, to: steps, from: from_steps } => {
+            CopyMethod::Box { extents, to: steps, from: from_steps } => {
                 let (n, step) = (extents[0], steps[0]);
                 let from_step = from_steps[0];
                 let part = |range: Range<usize>| {
@@ -121,10 +121,10 @@ impl PairProgram {
 }
 
 /// Both sides of a copy.
-struct Sides {
+struct CopyBuffers {
     from: *const u8,
     to: *mut u8,
 }
 
 // SAFETY: these are only pointers; code that dereferences them guarantees access.
-unsafe impl Sync for Sides {}
+unsafe impl Sync for CopyBuffers {}

@@ -1,7 +1,7 @@
 //! Offsets of all rows, columns and steps, and copies of operands.
 
-use super::Tables;
-use super::shape::{Axis, Copied, Shape};
+use super::OffsetTables;
+use super::shape::{Copied, ProductAxis, RunShape};
 use crate::Level;
 use crate::copy::{Places, ShortAxis, dense_strides};
 use crate::table;
@@ -10,14 +10,14 @@ use crate::tuning::time::{SHORT_AXES_PIECE, SHORT_AXES_PLANE, SHORT_AXES_TABLED}
 
 /// Copy of an operand before the sum.
 #[derive(Clone, Debug)]
-pub(super) struct Pack {
+pub(super) struct OperandCopy {
     /// Elements of the copy.
     pub(super) elements: usize,
-    pub(super) way: Way,
+    pub(super) way: CopyMethod,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Way {
+pub(super) enum CopyMethod {
     /// By tables.
     Places(Places),
     /// A box: its extents, and strides in bytes of the copy and the source.
@@ -26,10 +26,10 @@ pub(super) enum Way {
 
 /// The tables of a shape; `None` if it has too many rows.
 pub(super) fn tables(
-    shape: &Shape,
+    shape: &RunShape,
     size: usize,
     level: Level,
-) -> Option<(Tables, [Option<Pack>; 2])> {
+) -> Option<(OffsetTables, [Option<OperandCopy>; 2])> {
     let mut split = shape.rows.len();
     let mut inner = 1;
     while split > 0 && inner * shape.rows[split - 1].extent <= SHORT_AXES_INNER_ROWS {
@@ -38,7 +38,7 @@ pub(super) fn tables(
     }
     let outer = shape.rows[..split].iter().try_fold(1usize, |n, axis| n.checked_mul(axis.extent));
     outer.filter(|&rows| rows <= SHORT_AXES_OUTER_ROWS)?;
-    let tables = Tables {
+    let tables = OffsetTables {
         outer: offsets(&shape.rows[..split], |axis| axis.steps),
         inner: offsets(&shape.rows[split..], |axis| axis.steps),
         columns: offsets(&shape.columns, |axis| [axis.steps[1], axis.steps[2]]),
@@ -51,11 +51,14 @@ pub(super) fn tables(
 }
 
 /// The sum of strides for each point of axes, outermost first.
-fn offsets<const N: usize>(axes: &[Axis], steps: impl Fn(&Axis) -> [isize; N]) -> Vec<[isize; N]> {
+fn offsets<const N: usize>(
+    axes: &[ProductAxis],
+    steps: impl Fn(&ProductAxis) -> [isize; N],
+) -> Vec<[isize; N]> {
     table::offsets(axes.iter().map(|axis| (axis.extent, steps(axis))))
 }
 
-fn pack(axes: &Copied, size: usize, level: Level) -> Pack {
+fn pack(axes: &Copied, size: usize, level: Level) -> OperandCopy {
     let axes = merged(axes);
     let points = |axes: &[(usize, isize)]| axes.iter().map(|&(extent, _)| extent).product();
     let elements: usize = points(&axes);
@@ -68,10 +71,10 @@ fn pack(axes: &Copied, size: usize, level: Level) -> Pack {
         let axis = |n: usize| ShortAxis { extent: extents[n], to: to[n], from: from[n] };
         let short: Vec<ShortAxis> = (0..extents.len()).map(axis).collect();
         if let Some(places) = Places::new(&short, size, level) {
-            return Pack { elements, way: Way::Places(places) };
+            return OperandCopy { elements, way: CopyMethod::Places(places) };
         }
     }
-    Pack { elements, way: Way::Box { extents, to, from } }
+    OperandCopy { elements, way: CopyMethod::Box { extents, to, from } }
 }
 
 /// Merges axes that are nested contiguously.
@@ -95,9 +98,9 @@ mod tests {
     #[test]
     fn copies_of_short_axes_go_by_tables() {
         let ways = |axes: &[(usize, isize)]| pack(&axes.to_vec(), 4, Level::best()).way;
-        assert!(matches!(ways(&[(2, 1), (2, 9), (3, 3)]), Way::Places(_)));
+        assert!(matches!(ways(&[(2, 1), (2, 9), (3, 3)]), CopyMethod::Places(_)));
         let short: Vec<_> = (0..14).map(|n| (2, 1 << n)).collect();
-        assert!(matches!(ways(&short), Way::Places(_)));
-        assert!(matches!(ways(&[(64, 1), (64, 64)]), Way::Box { .. }));
+        assert!(matches!(ways(&short), CopyMethod::Places(_)));
+        assert!(matches!(ways(&[(64, 1), (64, 64)]), CopyMethod::Box { .. }));
     }
 }

@@ -28,20 +28,20 @@ use crate::origin::Origin;
 use crate::simd::Level;
 use ijk_plan::plan::{Nest, NestAxis, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
-use kernel::{Kernels, RowsFn};
-use shape::{Axis, Shape};
-use tables::Pack;
+use kernel::{Kernels, ShortAxesFn};
+use shape::{ProductAxis, RunShape};
+use tables::OperandCopy;
 
 /// A prepared sum of products of two operands.
 #[derive(Clone, Debug)]
-pub(crate) struct PairProgram {
+pub(crate) struct ShortAxesProgram {
     /// The operand that is contiguous along the run, and the other; `None` stands for ones.
     origins: [Option<Origin>; 2],
     out: Origin,
     /// Copies of operands before the sum.
-    packs: [Option<Pack>; 2],
-    tables: Tables,
-    kernel: RowsFn,
+    packs: [Option<OperandCopy>; 2],
+    tables: OffsetTables,
+    kernel: ShortAxesFn,
     copier: Copier,
     size: usize,
     /// Value of a missing operand.
@@ -51,7 +51,7 @@ pub(crate) struct PairProgram {
 
 /// Tables of offsets in elements.
 #[derive(Clone, Debug)]
-struct Tables {
+struct OffsetTables {
     /// Offsets of rows in left, right and out, as sums of an outer and an inner table.
     outer: Vec<[isize; 3]>,
     inner: Vec<[isize; 3]>,
@@ -65,7 +65,7 @@ struct Tables {
     piece: usize,
 }
 
-impl PairProgram {
+impl ShortAxesProgram {
     /// The program of a checked nest, if it is such a sum.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let loads = operands(nest)?;
@@ -84,7 +84,7 @@ impl PairProgram {
         }
         let axis = |a: usize| {
             let [left, right] = loads.map(|load| load.map_or(0, |n| nest.loads[n].strides[a]));
-            Axis { extent: checked.extents[a], steps: [left, right, nest.store.strides[a]] }
+            ProductAxis { extent: checked.extents[a], steps: [left, right, nest.store.strides[a]] }
         };
         let kernels = Kernels::find(t, level)?;
         let (outer, summed): (Vec<usize>, Vec<usize>) = all().partition(kept);
@@ -92,7 +92,7 @@ impl PairProgram {
         if points(&summed) > SHORT_AXES_STEPS || (nest.reduce.is_none() && !summed.is_empty()) {
             return None;
         }
-        let shape = Shape::new(
+        let shape = RunShape::new(
             outer.into_iter().map(axis).collect(),
             summed.into_iter().map(axis).collect(),
             kernels.lanes,

@@ -5,7 +5,7 @@ use crate::tuning::time::SHORT_AXES_COPY;
 
 /// An axis with its strides in left, right and out, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(super) struct ProductAxis {
     pub(super) extent: usize,
     pub(super) steps: [isize; 3],
 }
@@ -15,15 +15,15 @@ pub(super) type Copied = Vec<(usize, isize)>;
 
 /// Roles of the axes.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct RunShape {
     /// Elements of the run.
     pub(super) run: usize,
     /// Axes of rows, in descending order of output strides.
-    pub(super) rows: Vec<Axis>,
+    pub(super) rows: Vec<ProductAxis>,
     /// Axes that left does not have, in the same order.
-    pub(super) columns: Vec<Axis>,
+    pub(super) columns: Vec<ProductAxis>,
     /// Axes that are summed.
-    pub(super) steps: Vec<Axis>,
+    pub(super) steps: Vec<ProductAxis>,
     /// True if right is contiguous along the run, false if it is one element for all of it.
     pub(super) right_runs: bool,
     /// True if left is the second operand.
@@ -35,15 +35,19 @@ pub(super) struct Shape {
 
 /// Layout of an operand along the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RunLayout {
     Contiguous,
     Constant,
     Mixed,
 }
 
-impl Shape {
+impl RunShape {
     /// The shape with the lowest estimated time, for kept and summed axes.
-    pub(super) fn new(mut kept: Vec<Axis>, summed: Vec<Axis>, lanes: usize) -> Option<Self> {
+    pub(super) fn new(
+        mut kept: Vec<ProductAxis>,
+        summed: Vec<ProductAxis>,
+        lanes: usize,
+    ) -> Option<Self> {
         kept.sort_by_key(|axis| axis.steps[2].unsigned_abs());
         let (mut most, mut length) = (0, 1isize);
         while most < kept.len() && kept[most].steps[2] == length {
@@ -56,28 +60,33 @@ impl Shape {
     }
 
     /// The shape whose run is the first `inner` of the kept axes.
-    fn of(kept: &[Axis], summed: &[Axis], inner: usize, lanes: usize) -> Option<Self> {
+    fn of(
+        kept: &[ProductAxis],
+        summed: &[ProductAxis],
+        inner: usize,
+        lanes: usize,
+    ) -> Option<Self> {
         let (inside, outside) = kept.split_at(inner);
         let run: usize = inside.iter().map(|axis| axis.extent).product();
         let mut kinds = [0, 1].map(|operand| kind(inside, operand));
-        let mut copies = kinds.map(|kind| kind == Kind::Mixed);
-        if run > 1 && kinds == [Kind::Constant; 2] {
+        let mut copies = kinds.map(|kind| kind == RunLayout::Mixed);
+        if run > 1 && kinds == [RunLayout::Constant; 2] {
             copies[0] = true;
         }
         for (kind, copied) in kinds.iter_mut().zip(copies) {
-            *kind = if copied { Kind::Contiguous } else { *kind };
+            *kind = if copied { RunLayout::Contiguous } else { *kind };
         }
         let lacks = |operand: usize| {
             let lacking = outside.iter().filter(|axis| axis.steps[operand] == 0);
             lacking.map(|axis| axis.extent).product::<usize>()
         };
         let swapped = match kinds {
-            [Kind::Contiguous, Kind::Constant] => false,
-            [Kind::Constant, Kind::Contiguous] => true,
+            [RunLayout::Contiguous, RunLayout::Constant] => false,
+            [RunLayout::Constant, RunLayout::Contiguous] => true,
             _ => lacks(1) > lacks(0),
         };
-        let swap = |axis: &Axis| match (swapped, axis.steps) {
-            (true, [a, b, c]) => Axis { steps: [b, a, c], ..*axis },
+        let swap = |axis: &ProductAxis| match (swapped, axis.steps) {
+            (true, [a, b, c]) => ProductAxis { steps: [b, a, c], ..*axis },
             (false, _) => *axis,
         };
         if swapped {
@@ -91,7 +100,7 @@ impl Shape {
             rows: outside,
             columns: Vec::new(),
             steps: summed,
-            right_runs: run > 1 && kinds[1] == Kind::Contiguous,
+            right_runs: run > 1 && kinds[1] == RunLayout::Contiguous,
             swapped,
             copied: [None, None],
             lanes,
@@ -105,7 +114,7 @@ impl Shape {
     }
 
     /// Adds a copy of an operand: contiguous, with the run innermost.
-    fn copy(&mut self, operand: usize, inside: &[Axis]) -> Option<()> {
+    fn copy(&mut self, operand: usize, inside: &[ProductAxis]) -> Option<()> {
         let run = inside.iter().rev();
         let mut axes: Vec<(usize, isize)> =
             run.map(|axis| (axis.extent, axis.steps[operand])).collect();
@@ -140,7 +149,8 @@ impl Shape {
 
     /// Estimated time on one thread, from measured rates.
     pub(super) fn nanoseconds(&self) -> f64 {
-        let count = |axes: &[Axis]| axes.iter().map(|axis| axis.extent as f64).product::<f64>();
+        let count =
+            |axes: &[ProductAxis]| axes.iter().map(|axis| axis.extent as f64).product::<f64>();
         let vectors = self.run.div_ceil(self.lanes) as f64;
         let [rows, columns, steps] = [&self.rows, &self.columns, &self.steps].map(|x| count(x));
         let groups = (columns / 4.0).ceil();
@@ -152,7 +162,7 @@ impl Shape {
 
     /// Returns true if an operand is contiguous along the sum, long enough to fill lanes with steps.
     pub(super) fn sums_neighbours(&self) -> bool {
-        let fills = |axis: &Axis| axis.steps[..2].contains(&1) && axis.extent >= self.lanes;
+        let fills = |axis: &ProductAxis| axis.steps[..2].contains(&1) && axis.extent >= self.lanes;
         self.steps.iter().any(fills)
     }
 }
@@ -163,7 +173,7 @@ fn copying(axes: &Copied) -> f64 {
 }
 
 /// Layout of an operand along axes, innermost first.
-fn kind(axes: &[Axis], operand: usize) -> Kind {
+fn kind(axes: &[ProductAxis], operand: usize) -> RunLayout {
     let mut length = 1;
     let mut contiguous = true;
     for axis in axes {
@@ -171,8 +181,8 @@ fn kind(axes: &[Axis], operand: usize) -> Kind {
         length *= axis.extent as isize;
     }
     match () {
-        () if axes.iter().all(|axis| axis.steps[operand] == 0) => Kind::Constant,
-        () if contiguous => Kind::Contiguous,
-        () => Kind::Mixed,
+        () if axes.iter().all(|axis| axis.steps[operand] == 0) => RunLayout::Constant,
+        () if contiguous => RunLayout::Contiguous,
+        () => RunLayout::Mixed,
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::Tables;
+use super::OffsetTables;
 use crate::simd::lane::{Add, Complex, ComposedSemiring, Lane, Mul, MulAdd, Op, Real, Semiring};
 use crate::simd::{Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::Nest;
@@ -12,8 +12,8 @@ use std::ops::Range;
 
 /// Arguments of a kernel: tables, and the addresses of the origins.
 #[derive(Clone, Copy)]
-pub(super) struct Job<'a> {
-    pub(super) tables: &'a Tables,
+pub(super) struct ShortAxesArgs<'a> {
+    pub(super) tables: &'a OffsetTables,
     pub(super) left: *const u8,
     pub(super) right: *const u8,
     pub(super) out: *mut u8,
@@ -25,7 +25,7 @@ pub(super) struct Job<'a> {
 /// The machine supports the level of the kernel; the job's operands are readable, and its output writable, at all
 /// offsets of the tables and along the run (right, if it is one element, at these offsets only); no other thread
 /// accesses these rows of the output.
-pub(super) type RowsFn = unsafe fn(&Job<'_>, Range<usize>);
+pub(super) type ShortAxesFn = unsafe fn(&ShortAxesArgs<'_>, Range<usize>);
 
 /// The kernels of an element type, each for a right operand that is one element along the run, and for a contiguous
 /// one.
@@ -33,21 +33,21 @@ pub(super) type RowsFn = unsafe fn(&Job<'_>, Range<usize>);
 pub(super) struct Kernels {
     pub(super) lanes: usize,
     /// Sums.
-    sum: [RowsFn; 2],
+    sum: [ShortAxesFn; 2],
     /// Sums with separate rounding of each operation.
-    exact: [RowsFn; 2],
+    exact: [ShortAxesFn; 2],
     /// Products without a sum.
-    product: [RowsFn; 2],
+    product: [ShortAxesFn; 2],
 }
 
 impl Kernels {
     /// The kernels of a level; `None` if it has none for the type.
     pub(super) fn find(t: DType, level: Level) -> Option<Self> {
-        level.run(Find(t))
+        level.run(FindShortAxes(t))
     }
 
     /// The kernel for a nest.
-    pub(super) fn choose(&self, nest: &Nest, right_runs: bool) -> RowsFn {
+    pub(super) fn choose(&self, nest: &Nest, right_runs: bool) -> ShortAxesFn {
         let kernels = match nest.reduce {
             None => self.product,
             Some(_) if nest.sequential => self.exact,
@@ -70,13 +70,13 @@ impl Kernels {
     }
 }
 
-fn both<L: Lane, P: Semiring<L>>() -> [RowsFn; 2] {
+fn both<L: Lane, P: Semiring<L>>() -> [ShortAxesFn; 2] {
     [rows::<L, P, false>, rows::<L, P, true>]
 }
 
-struct Find(DType);
+struct FindShortAxes(DType);
 
-impl Kernel for Find {
+impl Kernel for FindShortAxes {
     type Output = Option<Kernels>;
 
     #[inline(always)]
@@ -120,15 +120,22 @@ where
 }
 
 /// # Safety
-/// As for [`RowsFn`].
-unsafe fn rows<L: Lane, P: Semiring<L>, const RUNS: bool>(job: &Job<'_>, pieces: Range<usize>) {
+/// As for [`ShortAxesFn`].
+unsafe fn rows<L: Lane, P: Semiring<L>, const RUNS: bool>(
+    job: &ShortAxesArgs<'_>,
+    pieces: Range<usize>,
+) {
     // SAFETY: the caller guarantees that the machine supports the level.
-    unsafe { L::Simd::assume().vectorize(Rows::<L, P, RUNS>(*job, pieces, PhantomData)) }
+    unsafe { L::Simd::assume().vectorize(ShortAxesKernel::<L, P, RUNS>(*job, pieces, PhantomData)) }
 }
 
-struct Rows<'a, L, P, const RUNS: bool>(Job<'a>, Range<usize>, PhantomData<(L, P)>);
+struct ShortAxesKernel<'a, L, P, const RUNS: bool>(
+    ShortAxesArgs<'a>,
+    Range<usize>,
+    PhantomData<(L, P)>,
+);
 
-impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> {
+impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for ShortAxesKernel<'_, L, P, RUNS> {
     type Output = ();
 
     #[inline(always)]
@@ -142,7 +149,7 @@ impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> 
             let [x, y] = [tables.outer[outer], tables.inner[inner]];
             let [left, right, out] = [0, 1, 2].map(|k| x[k] + y[k]);
             let right = right + if RUNS { start as isize } else { 0 };
-            let row = Row::<L> {
+            let row = ProductRow::<L> {
                 tables,
                 left: job.left.cast::<L::Element>().wrapping_offset(left + start as isize),
                 right: job.right.cast::<L::Element>().wrapping_offset(right),
@@ -156,16 +163,16 @@ impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> 
 }
 
 /// A piece of a row.
-struct Row<'a, L: Lane> {
-    tables: &'a Tables,
+struct ProductRow<'a, L: Lane> {
+    tables: &'a OffsetTables,
     left: *const L::Element,
     right: *const L::Element,
     out: *mut L::Element,
 }
 
-impl<L: Lane> Row<'_, L> {
+impl<L: Lane> ProductRow<'_, L> {
     /// # Safety
-    /// As for [`RowsFn`], for `length` elements.
+    /// As for [`ShortAxesFn`], for `length` elements.
     #[inline(always)]
     unsafe fn compute<P: Semiring<L>, const RUNS: bool>(&self, length: usize) {
         let mut at = 0;
@@ -187,7 +194,7 @@ impl<L: Lane> Row<'_, L> {
     /// Computes all columns of `count` elements, at most `U` groups.
     ///
     /// # Safety
-    /// As for [`RowsFn`].
+    /// As for [`ShortAxesFn`].
     #[inline(always)]
     unsafe fn columns<P: Semiring<L>, const U: usize, const RUNS: bool>(
         &self,
@@ -213,7 +220,7 @@ impl<L: Lane> Row<'_, L> {
     /// Computes `C` columns of these elements.
     ///
     /// # Safety
-    /// As for [`RowsFn`]; if `U` is more than 1, `count` is that many groups.
+    /// As for [`ShortAxesFn`]; if `U` is more than 1, `count` is that many groups.
     #[inline(always)]
     unsafe fn block<P: Semiring<L>, const C: usize, const U: usize, const RUNS: bool>(
         &self,

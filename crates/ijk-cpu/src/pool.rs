@@ -19,18 +19,18 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// A pool of threads that start on demand, and end some time after the pool is dropped.
-pub(crate) struct Crew(PerProcess<Arc<Lobby>>);
+pub(crate) struct WorkerPool(PerProcess<Arc<PoolState>>);
 
-impl Crew {
+impl WorkerPool {
     /// A pool of at most `most` threads.
     pub(crate) fn new(most: usize) -> Self {
-        Self(PerProcess::new(Lobby::new(most)))
+        Self(PerProcess::new(PoolState::new(most)))
     }
 
     /// The shared state of this process.
     #[inline]
-    fn lobby(&self) -> &Arc<Lobby> {
-        self.0.get(|parents| Lobby::new(parents.most))
+    fn shared(&self) -> &Arc<PoolState> {
+        self.0.get(|parents| PoolState::new(parents.most))
     }
 
     /// Executes `work` here, and in parallel on up to `helpers` threads that arrive before it is finished here. Returns
@@ -57,16 +57,16 @@ impl Crew {
     ) {
         let job = Arc::new(Job {
             // SAFETY: both are pointers of the same kind, and differ only in lifetime.
-            work: unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), *const Work>(work) },
-            door: AtomicUsize::new(OPEN),
+            work: unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), *const LoopBody>(work) },
+            gate: AtomicUsize::new(OPEN),
             owner: thread::current(),
             generation: generation(),
             panic: Mutex::new(None),
         });
         {
-            let lobby = self.lobby();
-            let closing = Closing { lobby, job: &job };
-            lobby.offer(&job, helpers);
+            let shared = self.shared();
+            let closing = Closing { shared, job: &job };
+            shared.offer(&job, helpers);
             work(0);
             closing.wait(poll);
         }
@@ -77,34 +77,34 @@ impl Crew {
     }
 }
 
-impl std::fmt::Debug for Crew {
+impl std::fmt::Debug for WorkerPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Crew({})", self.lobby().most)
+        write!(f, "WorkerPool({})", self.shared().most)
     }
 }
 
-impl Drop for Crew {
+impl Drop for WorkerPool {
     fn drop(&mut self) {
-        if let Some(lobby) = self.0.own() {
-            lobby.lock().closed = true;
-            lobby.bell.notify_all();
+        if let Some(shared) = self.0.own() {
+            shared.lock().closed = true;
+            shared.wake.notify_all();
         }
     }
 }
 
 /// State that the caller shares with worker threads.
-struct Lobby {
+struct PoolState {
     /// Most threads.
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<PoolQueue>,
     /// Length of the queue, for threads that spin.
     offers: AtomicUsize,
     /// Wakes sleeping threads.
-    bell: Condvar,
+    wake: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolQueue {
     /// Jobs, one entry for each helper wanted.
     queue: VecDeque<Arc<Job>>,
     /// Threads that spin or have been woken.
@@ -121,14 +121,14 @@ struct State {
     closed: bool,
 }
 
-impl Lobby {
+impl PoolState {
     /// State without threads.
     fn new(most: usize) -> Arc<Self> {
         let (state, offers) = (Mutex::default(), AtomicUsize::new(0));
-        Arc::new(Self { most, state, offers, bell: Condvar::new() })
+        Arc::new(Self { most, state, offers, wake: Condvar::new() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -149,15 +149,15 @@ impl Lobby {
         state.started += starting;
         state.free += called + starting;
         drop(state);
-        (0..called).for_each(|_| self.bell.notify_one());
+        (0..called).for_each(|_| self.wake.notify_one());
         (first..first + starting).for_each(|n| self.start(n));
     }
 
     /// Starts a thread. If that fails, there is one less for a while.
     fn start(self: &Arc<Self>, n: usize) {
-        let lobby = Arc::clone(self);
+        let shared = Arc::clone(self);
         let named = thread::Builder::new().name(format!("ijk-{n}"));
-        if named.spawn(move || lobby.serve(n + 1)).is_err() {
+        if named.spawn(move || shared.serve(n + 1)).is_err() {
             let mut state = self.lock();
             state.free -= 1;
             state.started -= 1;
@@ -167,8 +167,8 @@ impl Lobby {
 
     /// Main loop of the thread of index `number`.
     fn serve(&self, number: usize) {
-        let linger = self.linger();
-        while let Some(job) = self.next(linger) {
+        let spin = self.spin();
+        while let Some(job) = self.next(spin) {
             job.help(number);
             drop(job);
             self.lock().free += 1;
@@ -177,17 +177,17 @@ impl Lobby {
 
     /// Time for which threads spin. Querying the number of processors is slow, so threads do it when they start, not
     /// the creator of the pool.
-    fn linger(&self) -> Duration {
+    fn spin(&self) -> Duration {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // If threads share processors, a spinning thread would delay another one's work.
         if self.most < processors { SPIN } else { Duration::ZERO }
     }
 
-    /// The next job for a free thread, which spins for `linger` before it sleeps; `None` if the pool is closed.
-    fn next(&self, linger: Duration) -> Option<Arc<Job>> {
+    /// The next job for a free thread, which spins for `spin` before it sleeps; `None` if the pool is closed.
+    fn next(&self, spin: Duration) -> Option<Arc<Job>> {
         let mut begin = Instant::now();
         loop {
-            let offered = self.look_out(begin, linger);
+            let offered = self.spin_for_work(begin, spin);
             let mut state = self.lock();
             if let Some(job) = state.queue.pop_front() {
                 self.offers.store(state.queue.len(), Ordering::Release);
@@ -201,7 +201,7 @@ impl Lobby {
             state.free -= 1;
             state.asleep += 1;
             while state.calls == 0 && !state.closed {
-                state = self.bell.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             if state.closed {
                 return None;
@@ -213,7 +213,7 @@ impl Lobby {
     }
 
     /// Spins for an offer until the time is over; returns true if there is one.
-    fn look_out(&self, begin: Instant, linger: Duration) -> bool {
+    fn spin_for_work(&self, begin: Instant, spin: Duration) -> bool {
         loop {
             for _ in 0..SPIN_POLLS {
                 if self.offers.load(Ordering::Acquire) > 0 {
@@ -221,7 +221,7 @@ impl Lobby {
                 }
                 spin_loop();
             }
-            if begin.elapsed() >= linger {
+            if begin.elapsed() >= spin {
                 return false;
             }
         }
@@ -243,12 +243,12 @@ const OPEN: usize = 1;
 const ONE: usize = 2;
 
 /// Work with an erased lifetime.
-type Work = dyn Fn(usize) + Sync;
+type LoopBody = dyn Fn(usize) + Sync;
 
 struct Job {
     /// Valid while a helper is inside or the gate is open.
-    work: *const Work,
-    door: AtomicUsize,
+    work: *const LoopBody,
+    gate: AtomicUsize,
     /// The thread that waits for helpers.
     owner: Thread,
     /// Process of the job.
@@ -266,8 +266,8 @@ unsafe impl Sync for Job {}
 impl Job {
     /// Executes the work on the thread of index `number`, if the gate is open.
     fn help(&self, number: usize) {
-        let enter = |door: usize| (door & OPEN != 0).then_some(door + ONE);
-        if self.door.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
+        let enter = |gate: usize| (gate & OPEN != 0).then_some(gate + ONE);
+        if self.gate.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
             return;
         }
         // SAFETY: this thread is inside until it leaves below, and `Closing`, which is dropped before the owner's
@@ -276,14 +276,14 @@ impl Job {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number))) {
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
         }
-        if self.door.fetch_sub(ONE, Ordering::Release) == ONE {
+        if self.gate.fetch_sub(ONE, Ordering::Release) == ONE {
             self.owner.unpark();
         }
     }
 
     /// Closes the gate, and waits for helpers inside.
     fn close(&self, poll: Option<&dyn Fn()>) {
-        self.door.fetch_and(!OPEN, Ordering::Relaxed);
+        self.gate.fetch_and(!OPEN, Ordering::Relaxed);
         for _ in 0..WAIT_POLLS {
             if self.is_left() {
                 return;
@@ -303,13 +303,13 @@ impl Job {
 
     /// Returns true if no helper is inside, or none that will ever leave.
     fn is_left(&self) -> bool {
-        self.door.load(Ordering::Acquire) & !OPEN == 0 || self.generation != generation()
+        self.gate.load(Ordering::Acquire) & !OPEN == 0 || self.generation != generation()
     }
 }
 
 /// Closes a job on drop, also by unwinding.
 struct Closing<'a> {
-    lobby: &'a Lobby,
+    shared: &'a PoolState,
     job: &'a Arc<Job>,
 }
 
@@ -322,7 +322,7 @@ impl Closing<'_> {
 
     fn end(&self, poll: Option<&dyn Fn()>) {
         if self.job.generation == generation() {
-            self.lobby.withdraw(self.job);
+            self.shared.withdraw(self.job);
             self.job.close(poll);
         }
     }
@@ -341,10 +341,10 @@ mod tests {
 
     #[test]
     fn all_is_done_when_it_returns() {
-        let crew = Crew::new(3);
+        let pool = WorkerPool::new(3);
         for round in 0..2000 {
             let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            crew.work(3, &|_| {
+            pool.work(3, &|_| {
                 while next.fetch_add(1, Ordering::Relaxed) < round % 50 {
                     done.fetch_add(1, Ordering::Relaxed);
                 }
@@ -355,11 +355,11 @@ mod tests {
 
     #[test]
     fn helpers_help_awake_and_from_sleep() {
-        let crew = Crew::new(2);
+        let pool = WorkerPool::new(2);
         for pause in [Duration::ZERO, SPIN / 2, 20 * SPIN, Duration::ZERO] {
             thread::sleep(pause);
             let inside = AtomicUsize::new(0);
-            crew.work(2, &|_| {
+            pool.work(2, &|_| {
                 inside.fetch_add(1, Ordering::SeqCst);
                 while inside.load(Ordering::SeqCst) < 3 {
                     thread::yield_now();
@@ -371,11 +371,11 @@ mod tests {
 
     #[test]
     fn threads_keep_their_numbers() {
-        let crew = Crew::new(2);
+        let pool = WorkerPool::new(2);
         let mut before = None;
         for _ in 0..20 {
             let (here, inside) = (Mutex::new([None; 3]), AtomicUsize::new(0));
-            crew.work(2, &|number| {
+            pool.work(2, &|number| {
                 here.lock().unwrap()[number] = Some(thread::current().id());
                 inside.fetch_add(1, Ordering::SeqCst);
                 while inside.load(Ordering::SeqCst) < 3 {
@@ -391,13 +391,13 @@ mod tests {
 
     #[test]
     fn callers_share_helpers() {
-        let crew = &Crew::new(2);
+        let pool = &WorkerPool::new(2);
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(move || {
                     for _ in 0..500 {
                         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-                        crew.work(2, &|_| {
+                        pool.work(2, &|_| {
                             while next.fetch_add(1, Ordering::Relaxed) < 5 {
                                 done.fetch_add(1, Ordering::Relaxed);
                             }
@@ -407,26 +407,26 @@ mod tests {
                 });
             }
         });
-        assert!(crew.lobby().lock().queue.is_empty());
+        assert!(pool.shared().lock().queue.is_empty());
     }
 
     #[test]
     fn helpers_call_for_help_themselves() {
-        let crew = Crew::new(3);
+        let pool = WorkerPool::new(3);
         let count = AtomicUsize::new(0);
-        crew.work(3, &|_| crew.work(3, &|_| _ = count.fetch_add(1, Ordering::SeqCst)));
+        pool.work(3, &|_| pool.work(3, &|_| _ = count.fetch_add(1, Ordering::SeqCst)));
         assert!(count.into_inner() >= 1);
     }
 
     #[test]
-    fn nobody_waits_for_those_who_do_not_come() {
-        let crew = Crew::new(1);
+    fn absent_helpers_delay_no_one() {
+        let pool = WorkerPool::new(1);
         let ((stop, waiting), (arrive, arrived)) = (mpsc::channel::<()>(), mpsc::channel());
         let (waiting, arrive) = (Mutex::new(waiting), Mutex::new(arrive));
         thread::scope(|scope| {
-            let (crew, arrived) = (&crew, Mutex::new(arrived));
+            let (pool, arrived) = (&pool, Mutex::new(arrived));
             scope.spawn(move || {
-                crew.work(1, &|number| match number {
+                pool.work(1, &|number| match number {
                     0 => _ = arrived.lock().unwrap().recv(),
                     _ => {
                         arrive.lock().unwrap().send(()).unwrap();
@@ -434,25 +434,25 @@ mod tests {
                     }
                 });
             });
-            while crew.lobby().lock().started == 0 || crew.lobby().lock().free > 0 {
+            while pool.shared().lock().started == 0 || pool.shared().lock().free > 0 {
                 thread::yield_now();
             }
             // The only helper is kept.
             let runs = AtomicUsize::new(0);
-            crew.work(1, &|_| _ = runs.fetch_add(1, Ordering::SeqCst));
+            pool.work(1, &|_| _ = runs.fetch_add(1, Ordering::SeqCst));
             assert_eq!(runs.into_inner(), 1);
-            assert!(crew.lobby().lock().queue.is_empty());
+            assert!(pool.shared().lock().queue.is_empty());
             drop(stop);
         });
     }
 
     #[test]
     fn panics_come_back_when_all_is_done() {
-        let crew = Crew::new(2);
+        let pool = WorkerPool::new(2);
         for panics_here in [true, false] {
             let (inside, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let result = catch_unwind(AssertUnwindSafe(|| {
-                crew.work(1, &|number| {
+                pool.work(1, &|number| {
                     inside.fetch_add(1, Ordering::SeqCst);
                     while inside.load(Ordering::SeqCst) < 2 {
                         thread::yield_now();
@@ -467,16 +467,16 @@ mod tests {
             assert_eq!(result.unwrap_err().downcast_ref(), Some(&"on purpose"));
             assert_eq!(left.into_inner(), 1);
         }
-        crew.work(2, &|_| ());
+        pool.work(2, &|_| ());
     }
 
     #[test]
-    fn threads_end_with_their_crew() {
-        let crew = Crew::new(2);
-        crew.work(2, &|_| ());
-        let lobby = Arc::downgrade(crew.lobby());
-        drop(crew);
-        while lobby.strong_count() > 0 {
+    fn threads_end_with_their_pool() {
+        let pool = WorkerPool::new(2);
+        pool.work(2, &|_| ());
+        let shared = Arc::downgrade(pool.shared());
+        drop(pool);
+        while shared.strong_count() > 0 {
             thread::yield_now();
         }
     }
