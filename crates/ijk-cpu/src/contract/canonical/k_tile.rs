@@ -9,14 +9,14 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KTile {
     inner: usize,
-    around: usize,
+    outer: usize,
 }
 
 impl KTile {
     /// The last two axes of `k`.
     pub(crate) fn of(k: &Bundle) -> Option<Self> {
-        let [.., around, inner] = k.axes() else { return None };
-        Some(Self { inner: inner.extent, around: around.extent })
+        let [.., outer, inner] = k.axes() else { return None };
+        Some(Self { inner: inner.extent, outer: outer.extent })
     }
 
     /// Ranges of k begin at multiples of it to have whole lines.
@@ -27,7 +27,7 @@ impl KTile {
     /// Ranges of at most `most` steps, as long as possible, with whole values of the outer axis; `None` if those are
     /// too few.
     pub(crate) fn rounds(&self, ks: &Range<usize>, most: usize) -> Option<Vec<Range<usize>>> {
-        let (inner, period) = (self.inner.max(1), self.inner.saturating_mul(self.around).max(1));
+        let (inner, period) = (self.inner.max(1), self.inner.saturating_mul(self.outer).max(1));
         if !(ks.start.is_multiple_of(inner) && ks.len().is_multiple_of(inner)) {
             return None;
         }

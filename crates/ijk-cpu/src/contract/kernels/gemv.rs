@@ -89,15 +89,15 @@ pub(crate) struct GemvKernelSet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GemvKernels {
     /// Dot products of four rows at a time: each element of the column is loaded once for all of them.
-    pub(crate) near: DotFn,
-    /// The same with prefetch of the next rows, for rows out of cache that are too short for `far`.
-    pub(crate) short: DotFn,
+    pub(crate) cached: DotFn,
+    /// The same with prefetch of the next rows, for rows out of cache that are too short for `streamed`.
+    pub(crate) short_streamed: DotFn,
     /// Dot products row by row: memory is read as one stream, with prefetch.
-    pub(crate) far: DotFn,
-    /// Dot products of pairs, bitwise equal to `far` for one row.
+    pub(crate) streamed: DotFn,
+    /// Dot products of pairs, bitwise equal to `streamed` for one row.
     pub(crate) pairs: PairedDotFn,
     /// axpy.
-    pub(crate) scaled: AxpyFn,
+    pub(crate) axpy: AxpyFn,
 }
 
 impl GemvKernelSet {
@@ -113,11 +113,15 @@ struct GemvTable<L, P>(L, P);
 impl<L: Lane, P: Semiring<L>> GemvTable<L, P> {
     const ALL: Option<GemvKernels> = match P::KERNELS {
         KernelSet::Full => Some(GemvKernels {
-            near: if L::LANES < 4 { run::<L, P, 2, 2, false> } else { run::<L, P, 4, 2, false> },
-            short: if L::LANES < 4 { run::<L, P, 2, 2, true> } else { run::<L, P, 4, 2, true> },
-            far: run::<L, P, 1, FAR_GROUPS, true>,
+            cached: if L::LANES < 4 { run::<L, P, 2, 2, false> } else { run::<L, P, 4, 2, false> },
+            short_streamed: if L::LANES < 4 {
+                run::<L, P, 2, 2, true>
+            } else {
+                run::<L, P, 4, 2, true>
+            },
+            streamed: run::<L, P, 1, STREAM_GROUPS, true>,
             pairs: pairs::<L, P>,
-            scaled: scaled::<L, P>,
+            axpy: axpy::<L, P>,
         }),
         _ => None,
     };
@@ -125,15 +129,15 @@ impl<L: Lane, P: Semiring<L>> GemvTable<L, P> {
 
 /// # Safety
 /// As for [`DotFn`].
-unsafe fn run<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
+unsafe fn run<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const STREAMED: bool>(
     rows: &DotArgs,
 ) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(DotKernel::<L, P, R, U, FAR>(rows, std::marker::PhantomData));
+    simd.vectorize(DotKernel::<L, P, R, U, STREAMED>(rows, std::marker::PhantomData));
 }
 
-struct DotKernel<'a, L, P, const R: usize, const U: usize, const FAR: bool>(
+struct DotKernel<'a, L, P, const R: usize, const U: usize, const STREAMED: bool>(
     &'a DotArgs,
     std::marker::PhantomData<(L, P)>,
 );
@@ -142,7 +146,7 @@ struct DotKernel<'a, L, P, const R: usize, const U: usize, const FAR: bool>(
 pub(crate) const MOST_LANES: usize = 16;
 
 /// Accumulators of a row that is read as one stream.
-pub(crate) const FAR_GROUPS: usize = 8;
+pub(crate) const STREAM_GROUPS: usize = 8;
 
 /// # Safety
 /// As for [`PairedDotFn`].
@@ -172,8 +176,8 @@ impl<L: Lane, P: Semiring<L>> Kernel for PairedDotKernel<'_, L, P> {
                     let [left, right] = pairs.rows.map(|rows| rows[first + r].cast());
                     let ends = (pairs.k, right, true);
                     let mut groups =
-                        accumulate::<L, P, 1, FAR_GROUPS, true>(ends, [left], identity);
-                    *sum = fold_groups::<L, P, FAR_GROUPS>(&mut groups[0]);
+                        accumulate::<L, P, 1, STREAM_GROUPS, true>(ends, [left], identity);
+                    *sum = fold_groups::<L, P, STREAM_GROUPS>(&mut groups[0]);
                 }
                 let total = P::Combine::apply(identity, fold_lanes::<L, P>(sums, n));
                 total.write_partial(pairs.out.cast::<L::Element>().add(first), n);
@@ -182,8 +186,8 @@ impl<L: Lane, P: Semiring<L>> Kernel for PairedDotKernel<'_, L, P> {
     }
 }
 
-impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool> Kernel
-    for DotKernel<'_, L, P, R, U, FAR>
+impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const STREAMED: bool> Kernel
+    for DotKernel<'_, L, P, R, U, STREAMED>
 {
     type Output = ();
 
@@ -195,7 +199,7 @@ impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool> K
             let n = (rows.count - at).min(L::LANES);
             // SAFETY: only `run` above constructs these, and its caller guarantees their contract; `n` rows remain.
             unsafe {
-                let products = products::<L, P, R, U, FAR>(L::Simd::assume(), rows, at, n);
+                let products = products::<L, P, R, U, STREAMED>(L::Simd::assume(), rows, at, n);
                 let sums = rows.sums.cast::<L::Element>().add(at);
                 let total = P::Combine::apply(L::read_partial(sums, n), products);
                 total.write_partial(sums, n);
@@ -210,7 +214,13 @@ impl<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool> K
 /// # Safety
 /// As for [`DotFn`]; there are `n` rows from `first` on, at most the lanes of a group.
 #[inline(always)]
-unsafe fn products<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
+unsafe fn products<
+    L: Lane,
+    P: Semiring<L>,
+    const R: usize,
+    const U: usize,
+    const STREAMED: bool,
+>(
     simd: L::Simd,
     rows: &DotArgs,
     first: usize,
@@ -227,7 +237,7 @@ unsafe fn products<L: Lane, P: Semiring<L>, const R: usize, const U: usize, cons
         for at in (0..n).step_by(R) {
             let left = std::array::from_fn(|r| row(at + r));
             let column = (rows.k, rows.right.cast(), rows.count == 1);
-            let mut groups = accumulate::<L, P, R, U, FAR>(column, left, identity);
+            let mut groups = accumulate::<L, P, R, U, STREAMED>(column, left, identity);
             for r in 0..R {
                 sums[at + r] = fold_groups::<L, P, U>(&mut groups[r]);
             }
@@ -237,12 +247,18 @@ unsafe fn products<L: Lane, P: Semiring<L>, const R: usize, const U: usize, cons
 }
 
 /// `U` accumulators for each row; step k is added to accumulator `k / LANES % U`, lane `k % LANES`. `once` is true if
-/// the column is used by one row only. `FAR` rows are prefetched.
+/// the column is used by one row only. `STREAMED` rows are prefetched.
 ///
 /// # Safety
 /// As for [`DotFn`], for rows that start at `left`.
 #[inline(always)]
-unsafe fn accumulate<L: Lane, P: Semiring<L>, const R: usize, const U: usize, const FAR: bool>(
+unsafe fn accumulate<
+    L: Lane,
+    P: Semiring<L>,
+    const R: usize,
+    const U: usize,
+    const STREAMED: bool,
+>(
     (k, right, once): (usize, *const L::Element, bool),
     left: [*const L::Element; R],
     identity: L,
@@ -260,7 +276,7 @@ unsafe fn accumulate<L: Lane, P: Semiring<L>, const R: usize, const U: usize, co
                 let column = L::read(column);
                 for r in 0..R {
                     let left = left[r].add(at + u * L::LANES);
-                    if FAR {
+                    if STREAMED {
                         prefetch(left.cast::<u8>().wrapping_add(AHEAD));
                     }
                     let left = L::read(left);
@@ -324,10 +340,10 @@ fn fold_lanes<L: Lane, P: Semiring<L>>(mut sums: [L; MOST_LANES], n: usize) -> L
 
 /// # Safety
 /// As for [`AxpyFn`].
-unsafe fn scaled<L: Lane, P: Semiring<L>>(scaled: &AxpyArgs) {
+unsafe fn axpy<L: Lane, P: Semiring<L>>(args: &AxpyArgs) {
     // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(AxpyKernel::<L, P>(scaled, std::marker::PhantomData));
+    simd.vectorize(AxpyKernel::<L, P>(args, std::marker::PhantomData));
 }
 
 struct AxpyKernel<'a, L, P>(&'a AxpyArgs, std::marker::PhantomData<(L, P)>);
@@ -337,13 +353,13 @@ impl<L: Lane, P: Semiring<L>> Kernel for AxpyKernel<'_, L, P> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: only `scaled` above constructs these, and its caller guarantees their contract.
+        // SAFETY: only `axpy` above constructs these, and its caller guarantees their contract.
         unsafe {
             let all = self.0;
             if all.count == AXPY_ROWS {
-                return add_scaled::<L, P, AXPY_ROWS>(all, 0);
+                return add_rows::<L, P, AXPY_ROWS>(all, 0);
             }
-            (0..all.count).for_each(|first| add_scaled::<L, P, 1>(all, first));
+            (0..all.count).for_each(|first| add_rows::<L, P, 1>(all, first));
         }
     }
 }
@@ -353,7 +369,7 @@ impl<L: Lane, P: Semiring<L>> Kernel for AxpyKernel<'_, L, P> {
 /// # Safety
 /// As for [`AxpyFn`]; `R` rows from `first` on exist.
 #[inline(always)]
-unsafe fn add_scaled<L: Lane, P: Semiring<L>, const R: usize>(all: &AxpyArgs, first: usize) {
+unsafe fn add_rows<L: Lane, P: Semiring<L>, const R: usize>(all: &AxpyArgs, first: usize) {
     // SAFETY: guaranteed by the caller: rows and sums hold `len` elements.
     unsafe {
         let simd = L::Simd::assume();

@@ -20,21 +20,21 @@ pub(crate) struct MicroTile {
     /// Offset of each step for a direct tile, in elements.
     pub(crate) left_offsets: *const isize,
     /// Direct: true to prefetch the rows of the next tile.
-    pub(crate) ahead: bool,
+    pub(crate) prefetches_rows: bool,
     /// Packed: the first step of the next panel to prefetch during this tile.
-    pub(crate) fetched: usize,
+    pub(crate) prefetch_start: usize,
     /// Number of steps to prefetch.
-    pub(crate) fetches: usize,
-    /// Lines of each step to prefetch, as byte offsets from `next` plus the step's entry of `left_offsets`.
-    pub(crate) lines: (*const isize, usize),
+    pub(crate) prefetch_steps: usize,
+    /// Lines of each step to prefetch, as byte offsets from `prefetch_base` plus the step's entry of `left_offsets`.
+    pub(crate) prefetch_lines: (*const isize, usize),
     /// Origin of the tensor of the next panel.
-    pub(crate) next: *const u8,
+    pub(crate) prefetch_base: *const u8,
     /// The packed panel of columns, or the first column and step in the tensor.
     pub(crate) right: *const u8,
     /// Stride of k in rhs, in elements.
     pub(crate) right_step: usize,
     /// Stride from column to column of an unpacked rhs, in elements.
-    pub(crate) right_apart: isize,
+    pub(crate) column_stride: isize,
     /// Offset of each step for windows, in elements.
     pub(crate) right_offsets: *const isize,
     /// The output's element at the first row and column 0 of `columns`; rows are contiguous.
@@ -261,9 +261,9 @@ unsafe fn packed<L: Lane, P: Semiring<L>, const M: usize, const N: usize, const 
     let unrolled = if M * N >= UNROLLED_PRODUCTS { UNROLLED_STEPS } else { 1 };
     let run = tile.k / (N * unrolled);
     let bytes = unrolled * right_step * size_of::<L::Element>();
-    let apart = if FROM == RHS_IN_PLACE { tile.right_apart } else { 1 };
-    let (mut fetched, last) = (tile.fetched, tile.fetched + tile.fetches);
-    let each = tile.fetches.div_ceil(N);
+    let apart = if FROM == RHS_IN_PLACE { tile.column_stride } else { 1 };
+    let (mut fetched, last) = (tile.prefetch_start, tile.prefetch_start + tile.prefetch_steps);
+    let each = tile.prefetch_steps.div_ceil(N);
     // SAFETY: `N` runs have at most all steps; each step has its rows and columns at `left` and `right`, as the fields
     // of a tile say; the tile has a column.
     unsafe {
@@ -312,7 +312,7 @@ unsafe fn direct<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
         // SAFETY: step k has its rows at its offset, and its columns at `right`.
         unsafe {
             let left = start.offset(*tile.left_offsets.add(k));
-            if tile.ahead {
+            if tile.prefetches_rows {
                 fetch::<L, M>(left);
             }
             sums = step::<L, P, M, N, LHS_IN_PLACE>(simd, sums, left, (right, 1));
@@ -335,7 +335,7 @@ unsafe fn windows<L: Lane, P: Semiring<L>, const M: usize, const N: usize>(
 ) -> [[L; M]; N] {
     // SAFETY: guaranteed by the caller.
     unsafe {
-        match tile.right_apart {
+        match tile.column_stride {
             1 => windows_apart::<L, P, M, N>(simd, tile, sums, 1),
             2 => windows_apart::<L, P, M, N>(simd, tile, sums, 2),
             apart => windows_apart::<L, P, M, N>(simd, tile, sums, apart),
@@ -416,7 +416,7 @@ fn fetch_next<L: Lane, const N: usize>(tile: &MicroTile, run: usize) {
     let lines = N * UNROLLED_STEPS * size / LINE;
     for n in 0..lines {
         let line = run * lines + n;
-        let column = ((N + line % N) as isize).wrapping_mul(tile.right_apart);
+        let column = ((N + line % N) as isize).wrapping_mul(tile.column_stride);
         let first = tile.right.cast::<L::Element>().wrapping_offset(column).cast::<u8>();
         prefetch(first.wrapping_add(line / N * LINE));
     }
@@ -428,12 +428,12 @@ fn fetch_next<L: Lane, const N: usize>(tile: &MicroTile, run: usize) {
 /// The tile has that step, and its pointers are as the fields say.
 #[inline(always)]
 unsafe fn fetch_lines<L: Lane>(tile: &MicroTile, k: usize) {
-    let (lines, count) = tile.lines;
+    let (lines, count) = tile.prefetch_lines;
     for n in 0..count {
         // SAFETY: guaranteed by the caller.
         let (step, line) = unsafe { (*tile.left_offsets.add(k), *lines.add(n)) };
         let bytes = step.wrapping_mul(size_of::<L::Element>() as isize).wrapping_add(line);
-        prefetch_far(tile.next.wrapping_offset(bytes));
+        prefetch_far(tile.prefetch_base.wrapping_offset(bytes));
     }
 }
 

@@ -92,7 +92,7 @@ unsafe fn add_block<W: ElementWord>(
             unsafe {
                 let factors: [W; AXPY_ROWS] =
                     std::array::from_fn(|r| tensors.right.cast::<W>().offset(factor(r)).read());
-                (kernels.scaled)(&AxpyArgs {
+                (kernels.axpy)(&AxpyArgs {
                     rows: std::array::from_fn(row),
                     count,
                     factors: factors.as_ptr().cast(),

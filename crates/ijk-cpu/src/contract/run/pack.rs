@@ -46,10 +46,10 @@ impl<W: ElementWord> PackSource<'_, W> {
             return;
         }
         let run = RowRuns::at(self.bundle.run(self.operand), start);
-        let (length, apart) = self.bundle.inner(self.operand);
+        let (length, row_stride) = self.bundle.inner(self.operand);
         let inner = RowRuns::at(length, start);
         let job = PackJob { base: self.base, rows, steps: self.steps, panel, width };
-        level.run(PackKernel { job, run, inner, apart, segments: self.segments });
+        level.run(PackKernel { job, run, inner, row_stride, segments: self.segments });
     }
 }
 
@@ -57,9 +57,9 @@ struct PackKernel<'a, W> {
     job: PackJob<'a, W>,
     /// Contiguous rows.
     run: RowRuns,
-    /// Rows that are `apart` elements apart.
+    /// Rows that are `row_stride` elements row_stride.
     inner: RowRuns,
-    apart: isize,
+    row_stride: isize,
     segments: &'a [Segment],
 }
 
@@ -67,7 +67,8 @@ impl<W> PackKernel<'_, W> {
     /// Number of steps between a row and the next, if rows are nested directly around contiguous steps.
     fn cells(&self) -> Option<usize> {
         let count = self.segments.first()?.count;
-        let all = self.apart == count as isize && self.segments.iter().all(|s| s.count == count);
+        let all =
+            self.row_stride == count as isize && self.segments.iter().all(|s| s.count == count);
         (all && self.inner.length >= 2 * SHORT_RUN).then_some(count)
     }
 }
@@ -118,7 +119,7 @@ impl<W: ElementWord> Kernel for PackKernel<'_, W> {
                     4 => job.copy_cells::<_, 4>(zero, self.inner, self.segments),
                     _ => job.copy_cells::<_, 8>(zero, self.inner, self.segments),
                 }
-            } else if words && self.apart == 2 && self.inner.length >= 2 * SHORT_RUN {
+            } else if words && self.row_stride == 2 && self.inner.length >= 2 * SHORT_RUN {
                 job.copy_every_other::<S::F32>(self.inner);
             } else if self.segments.is_empty() {
                 job.gather();

@@ -99,8 +99,9 @@ impl Blocking {
             true => column_ranges(n.div_ceil(columns), fewest, threads),
             false => 1,
         };
-        let stays =
-            |rhs: &UnpackedRhs| rhs.windows || few || stays_in_l2(problem, rhs.apart, ranges);
+        let stays = |rhs: &UnpackedRhs| {
+            rhs.windows || few || stays_in_l2(problem, rhs.column_stride, ranges)
+        };
         let rhs = rhs.filter(|rhs| !direct && stays(rhs));
         let columns = rhs.map_or(columns, |rhs| rhs.columns(problem, columns));
         let length = BlockLength::of(rows, n, algebra.size);
@@ -172,12 +173,12 @@ fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
     bytes >= GROUP_OUTPUT_BYTES && k.len() < MANY_STEPS && long && apart && many
 }
 
-/// Returns true if the unpacked columns of a range, `apart` elements apart, stay in L2 while lhs panels are streamed.
-fn stays_in_l2(problem: &Problem, apart: isize, ranges: usize) -> bool {
+/// Returns true if the unpacked columns of a range, `column_stride` elements apart, stay in L2 while lhs panels are streamed.
+fn stays_in_l2(problem: &Problem, column_stride: isize, ranges: usize) -> bool {
     let Problem { algebra, n, k, .. } = problem;
-    let apart = apart.unsigned_abs().saturating_mul(algebra.size);
+    let stride = column_stride.unsigned_abs().saturating_mul(algebra.size);
     let block = k.len().min(LONGEST_BLOCK) * algebra.size;
-    let each = if apart.is_multiple_of(SET_STRIDE_BYTES) { apart.max(block) } else { block };
+    let each = if stride.is_multiple_of(SET_STRIDE_BYTES) { stride.max(block) } else { block };
     k.len() >= MANY_STEPS && (n.len() / ranges).saturating_mul(each) <= UNPACKED_BLOCK_BYTES
 }
 

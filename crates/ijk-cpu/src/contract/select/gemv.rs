@@ -2,7 +2,7 @@
 
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::gemv::{DotFn, FAR_GROUPS};
+use crate::contract::kernels::gemv::{DotFn, STREAM_GROUPS};
 use crate::contract::kernels::panel::Prepare;
 use crate::tuning::order::{
     AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_PREFETCH_BYTES, DOT_ROWS, DOT_STEP_BYTES,
@@ -51,12 +51,12 @@ pub(crate) fn dot_kernel(problem: &Problem) -> Option<DotFn> {
     let kernels = algebra.rows.kernels.as_ref()?;
     let elements = batch.len().saturating_mul(m.len()).saturating_mul(k.len());
     let bytes = elements.saturating_mul(algebra.size);
-    let short = k.len() < FAR_GROUPS * algebra.lanes;
+    let short = k.len() < STREAM_GROUPS * algebra.lanes;
     Some(match (m.len() < 4, short) {
-        (true, _) => kernels.far,
-        (_, true) if bytes >= DOT_PREFETCH_BYTES => kernels.short,
-        (_, false) if bytes >= DOT_STREAM_BYTES => kernels.far,
-        _ => kernels.near,
+        (true, _) => kernels.streamed,
+        (_, true) if bytes >= DOT_PREFETCH_BYTES => kernels.short_streamed,
+        (_, false) if bytes >= DOT_STREAM_BYTES => kernels.streamed,
+        _ => kernels.cached,
     })
 }
 

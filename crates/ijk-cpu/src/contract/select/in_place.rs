@@ -24,7 +24,7 @@ pub(crate) struct InPlace {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnpackedRhs {
     /// Stride from one column to the next, in elements.
-    pub(crate) apart: isize,
+    pub(crate) column_stride: isize,
     /// Number of consecutive columns with that stride; a panel that exceeds such a run is packed.
     pub(crate) run: usize,
     /// True for the windows of a convolution (implicit im2col): columns share elements, and k is addressed by a table
@@ -39,16 +39,16 @@ impl UnpackedRhs {
         if algebra.right != Prepare::Keep || algebra.guarded {
             return None;
         }
-        let (inner, apart) = n.inner(TensorId::Right);
+        let (inner, column_stride) = n.inner(TensorId::Right);
         let run = if n.axes().len() <= 1 { n.len() } else { inner };
         let even = n.axes().len() <= 1 || inner.is_multiple_of(columns);
         let has = |entries: &[Microkernel]| entries.iter().any(|e| e.columns == columns);
         if has(algebra.tiles.rhs_in_place) && even && k.step(TensorId::Right) == Some(1) {
-            return Some(Self { apart, run, windows: false });
+            return Some(Self { column_stride, run, windows: false });
         }
         let windows = has(algebra.tiles.windows)
             && are_windows([m, n, k], TensorId::Right, (columns, algebra));
-        windows.then_some(Self { apart, run, windows })
+        windows.then_some(Self { column_stride, run, windows })
     }
 
     /// Columns of a panel. It exceeds `columns` if m fits one group of lanes and all panels are windows read in place:
@@ -82,8 +82,8 @@ pub(crate) fn are_windows(
     });
     let overlap = n.len().saturating_mul(k.len()) / 2 >= span;
     let beside = m.len().saturating_mul(KC * algebra.size) <= WINDOW_LHS_BYTES;
-    let (run, apart) = n.inner(operand);
-    overlap && beside && shares(m, n, algebra) && apart != 0 && run >= LONG_RUN.max(columns)
+    let (run, column_stride) = n.inner(operand);
+    overlap && beside && shares(m, n, algebra) && column_stride != 0 && run >= LONG_RUN.max(columns)
 }
 
 /// An lhs whose rows are read in place by the microkernels for packed panels.

@@ -45,8 +45,8 @@ impl StreamedOutput {
             STREAMED_RUN_BYTES.contains(&(run * pieces * algebra.size))
                 && part <= STREAMED_PART_BYTES
         };
-        let joins = simple && few && short && next && fits();
-        joins.then_some(Self { run, pieces, rows, columns })
+        let suits = simple && few && short && next && fits();
+        suits.then_some(Self { run, pieces, rows, columns })
     }
 
     /// Size of a part in bytes.

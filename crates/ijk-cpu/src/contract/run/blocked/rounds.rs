@@ -23,10 +23,10 @@ impl<'a> Gemm<'a> {
     pub(crate) fn parts(&self) -> usize {
         let Blocking { direct, shares_lhs, .. } = self.blocking;
         let threads = self.context.threads();
-        // The rounds of a k-tile depend on the number of columns, and so would the order of summation; joined columns
+        // The rounds of a k-tile depend on the number of columns, and so would the order of summation; streamed columns
         // are not cut either.
-        let joins = StreamedOutput::of(self.problem, &self.blocking).is_some();
-        let any = !(direct || shares_lhs || self.problem.tile.is_some() || joins);
+        let streams = StreamedOutput::of(self.problem, &self.blocking).is_some();
+        let any = !(direct || shares_lhs || self.problem.tile.is_some() || streams);
         let few = self.problem.points() <= SEPARATE_POINTS;
         let wide = self.right.len() >= SEPARATE_PANELS * threads * self.right.width;
         if any && few && wide { threads } else { 1 }
@@ -40,7 +40,7 @@ impl<'a> Gemm<'a> {
         let Self { problem, context, blocking, .. } = *self;
         let side = self.shared();
         let room = SharedBlock::of(problem, &blocking, range.len(), ks.len(), size_of::<W>());
-        let SharedBlock { join, unit, widest, most, bytes } = room;
+        let SharedBlock { streamed, unit, widest, most, bytes } = room;
         let Some(memory) = context.take(bytes) else { return };
         for range in blocks(range, widest, unit) {
             for round in rounds(problem, blocking, ks.clone(), most) {
@@ -55,8 +55,8 @@ impl<'a> Gemm<'a> {
                 // SAFETY: the scratch has room for the largest block and round; the caller guarantees the rest.
                 unsafe {
                     shared.pack::<W>(context);
-                    match join {
-                        Some(join) => self.joined::<W>(&shared, &join),
+                    match streamed {
+                        Some(output) => self.streamed::<W>(&shared, &output),
                         None => self.round::<W>(&shared),
                     }
                 }

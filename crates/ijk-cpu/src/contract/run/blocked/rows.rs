@@ -53,7 +53,8 @@ impl<'a> Gemm<'a> {
         let out = TileOutput { rows: &out, columns };
         let panels = rows.len().div_ceil(other.width);
         let Blocking { shares_lhs, group, .. } = self.blocking;
-        let (room, fetches) = if shares_lhs { (panels, false) } else { (group, self.fetches()) };
+        let (room, prefetches) =
+            if shares_lhs { (panels, false) } else { (group, self.prefetches_lhs()) };
         let elements = room * shared.longest() * other.width;
         let Some(memory) = self.context.take(elements * size_of::<W>()) else { return };
         let memory = memory.as_ptr().cast::<W>();
@@ -76,7 +77,7 @@ impl<'a> Gemm<'a> {
                 continue;
             }
             let ahead = |panel: usize| match next {
-                _ if panel + room < panels && fetches => {
+                _ if panel + room < panels && prefetches => {
                     PrefetchLines::of(other, other.rows(&rows, panel + room), self.tensors.left)
                 }
                 Some([next, _]) if rows.end == other.len() && panel + 1 == panels => {

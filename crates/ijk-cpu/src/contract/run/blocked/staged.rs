@@ -100,21 +100,21 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round); the round is one block of k.
-    pub(crate) unsafe fn joined<W: ElementWord>(
+    pub(crate) unsafe fn streamed<W: ElementWord>(
         &self,
         shared: &SharedPanels,
-        join: &StreamedOutput,
+        output: &StreamedOutput,
     ) {
         let Self { problem, context, left, .. } = *self;
         let Some(steps) = shared.round.blocks.first() else { return };
-        let dense = problem.dense(join.rows);
+        let dense = problem.dense(output.rows);
         let out = OutputRows::few(&dense);
-        let parts = left.len().div_ceil(join.rows);
+        let parts = left.len().div_ceil(output.rows);
         context.parallel_in_order(parts, |part| {
             let all = self.tensors;
-            let rows = part * join.rows..((part + 1) * join.rows).min(left.len());
-            let room = join.rows.next_multiple_of(left.width) * steps.len();
-            let memory = context.take(join.bytes(size_of::<W>()));
+            let rows = part * output.rows..((part + 1) * output.rows).min(left.len());
+            let room = output.rows.next_multiple_of(left.width) * steps.len();
+            let memory = context.take(output.bytes(size_of::<W>()));
             let panels = context.take(room * size_of::<W>());
             let (Some(memory), Some(panels)) = (memory, panels) else { return };
             let pack = |panel: usize| {
@@ -124,17 +124,17 @@ impl<'a> Gemm<'a> {
                 unsafe { left.pack(context, steps, left.rows(&rows, panel), to) }
             };
             let own: Vec<Panel> = (0..rows.len().div_ceil(left.width)).map(pack).collect();
-            for start in shared.range.clone().step_by(join.columns) {
+            for start in shared.range.clone().step_by(output.columns) {
                 if context.have_ended() {
                     break;
                 }
-                let columns = start..start + join.columns;
-                let before = (rows.start + columns.start * join.rows) * size_of::<W>();
+                let columns = start..start + output.columns;
+                let before = (rows.start + columns.start * output.rows) * size_of::<W>();
                 let tensors = TensorPointers { out: memory.as_ptr().wrapping_sub(before), ..all };
                 let gemm = Gemm::new(&dense, tensors, context, self.blocking);
                 let out = TileOutput { rows: &out, columns: &ColumnOffsets::new(&dense, &columns) };
                 let first = (start - shared.range.start) / shared.side.width;
-                let some = first..first + join.columns / shared.side.width;
+                let some = first..first + output.columns / shared.side.width;
                 let common = shared.some::<W>(0, &some);
                 // SAFETY: guaranteed by the caller; parts differ in rows of the output, and the memory has room for
                 // one.
@@ -142,7 +142,7 @@ impl<'a> Gemm<'a> {
                     own.iter().for_each(|&l| gemm.strip::<W>(steps, l, &common, &out));
                     let from = memory.as_ptr().cast_const();
                     let ranges = (rows.clone(), columns);
-                    join.put((problem, context.level), ranges, all.out, from);
+                    output.put((problem, context.level), ranges, all.out, from);
                 }
             }
             fence();

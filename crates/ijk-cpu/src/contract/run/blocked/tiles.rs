@@ -52,8 +52,8 @@ impl<'a> Gemm<'a> {
             }
             for (((_, ahead), (place, tile)), &entry) in left.iter().zip(&mut tiles).zip(&entries) {
                 let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
-                tile.fetched = (n * each).min(all);
-                tile.fetches = ((n + 1) * each).min(all) - tile.fetched;
+                tile.prefetch_start = (n * each).min(all);
+                tile.prefetch_steps = ((n + 1) * each).min(all) - tile.prefetch_start;
                 // SAFETY: guaranteed by the caller.
                 unsafe { self.compute::<W>(entry, tile, panel, (*place, out.columns)) };
             }
@@ -63,7 +63,7 @@ impl<'a> Gemm<'a> {
     /// Returns true if the next lhs panel is prefetched during a tile: with several batches, if lhs is far larger than
     /// the output, if it is out of cache and k is short, if it is packed again for each range of columns, or if columns
     /// are closer to each other in the output than rows.
-    pub(crate) fn fetches(&self) -> bool {
+    pub(crate) fn prefetches_lhs(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
             let far = bundle.offset(TensorId::Out, n.min(bundle.len().saturating_sub(1)));
             far.unsigned_abs()
@@ -114,14 +114,14 @@ impl<'a> Gemm<'a> {
                 _ => self.blocking.mr,
             },
             left_offsets: steps.offsets(TensorId::Left).as_ptr(),
-            ahead: self.blocking.out_of_l2,
-            fetched: 0,
-            fetches: 0,
-            lines: (ahead.lines.as_ptr(), ahead.lines.len()),
-            next: ahead.from,
+            prefetches_rows: self.blocking.out_of_l2,
+            prefetch_start: 0,
+            prefetch_steps: 0,
+            prefetch_lines: (ahead.lines.as_ptr(), ahead.lines.len()),
+            prefetch_base: ahead.from,
             right: ptr::null(),
             right_step: self.blocking.nr,
-            right_apart: self.blocking.unpacked_rhs.map_or(1, |rhs| rhs.apart),
+            column_stride: self.blocking.unpacked_rhs.map_or(1, |rhs| rhs.column_stride),
             right_offsets: steps.offsets(TensorId::Right).as_ptr(),
             out: self.tensors.out,
             columns: ptr::null(),
