@@ -212,6 +212,9 @@ pub(crate) mod order {
     /// Length of rows of a scatter from which contiguity counts more than length.
     pub(crate) const SCATTER_LONG_ROW: usize = 8;
 
+    /// Elements of a row of a scatter that are combined at a time.
+    pub(crate) const SCATTER_PIECE: usize = 4096;
+
     /// Limit in bytes for the range of the output that rows of a scatter cover to be combined one after another.
     pub(crate) const SCATTER_BYTES: usize = L1 / 2;
 
@@ -397,9 +400,6 @@ pub(crate) mod time {
     /// Most outputs of a row of windows, and most rows, that are computed at a time.
     pub(crate) const WINDOW_PIECE: usize = 4096;
     pub(crate) const WINDOW_ROWS: usize = 16;
-
-    /// Elements of a row of a scatter that are combined at a time.
-    pub(crate) const SCATTER_PIECE: usize = 4096;
 
     /// Fewest elements of a blocked permutation; smaller boxes are copied by loops.
     pub(crate) const PERMUTE_POINTS: usize = 1024;
