@@ -4,7 +4,7 @@ use crate::check::{Layout, layouts};
 use crate::compiler::Compiler;
 use crate::error::PlanError;
 use crate::probe::Costs;
-use crate::scratch::Need;
+use crate::runtime::scratch::Need;
 use crate::simd::Level;
 use crate::steps::{ExecutableStep, Program, combines_in_place};
 use crate::tuning::time::CANCELLABLE_NANOSECONDS;

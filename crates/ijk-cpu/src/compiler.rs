@@ -5,14 +5,14 @@ use crate::check::{
 };
 use crate::compiled::CompileTarget;
 use crate::error::Fault;
-use crate::grouped::GroupedProgram;
 use crate::nest::{Order, order};
-use crate::scan::{RelativeProgram, ScanProgram};
-use crate::short_axes::is_crossed_dot;
+use crate::steps::grouped::GroupedProgram;
+use crate::steps::scan::{RelativeProgram, ScanProgram};
+use crate::steps::short_axes::is_crossed_dot;
+use crate::steps::sweep::SweepProgram;
 use crate::steps::{
     Program, constant_nest, contraction_nest, select, starts_from, without_reduced,
 };
-use crate::sweep::SweepProgram;
 use ijk_plan::plan::{BufferId, Contraction, Grouped, Nest, Node, Place, Scan, Start, Step, Sweep};
 use ijk_types::{Monoid, Scalar};
 use std::collections::BTreeMap;

@@ -1,15 +1,15 @@
 //! The engine compiles plans, and executes them on arrays.
 
-use crate::cancel::{CancelToken, InterruptCallback};
 use crate::check::Layout;
 use crate::compiled::{CompileTarget, Compiled, compile, compile_continuing};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::fault;
 use crate::probe::{Costs, Probe};
-use crate::scratch::ScratchPool;
+use crate::runtime::cancel::{CancelToken, InterruptCallback};
+use crate::runtime::scratch::ScratchPool;
+use crate::runtime::threads::Workers;
 use crate::simd::{Level, LevelError};
 use crate::steps::{ExecutableStep, PackedInput, StepRun};
-use crate::threads::Workers;
 use crate::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
 use ijk_plan::plan::{Place, Plan};
 use ijk_tensor::reserve;

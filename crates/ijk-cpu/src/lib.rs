@@ -14,7 +14,6 @@
 mod allocate;
 #[doc(hidden)]
 pub mod bench_api;
-mod cancel;
 mod check;
 mod compiled;
 mod compiler;
@@ -22,26 +21,18 @@ mod contract;
 mod copy;
 mod engine;
 mod error;
-mod finite;
 mod folds;
-mod grouped;
-mod lines;
 mod nest;
 mod origin;
-mod permute;
-mod pool;
 pub mod probe;
-mod scan;
-mod scatter;
-mod scratch;
-mod short_axes;
+mod runtime;
 mod simd;
 mod steps;
-mod sweep;
 mod table;
-mod threads;
 mod tuning;
-mod window;
+
+// Paths that `nest`, `copy` and `folds` use.
+use runtime::{cancel, lines, scratch, threads};
 
 /// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
@@ -50,6 +41,6 @@ pub use allocate::Results;
 pub use compiled::Compiled;
 pub use engine::{Engine, EngineBuilder, Stoppable};
 pub use error::{Fault, PlanError, RunError, Side};
-pub use scratch::ScratchPool;
+pub use runtime::scratch::ScratchPool;
+pub use runtime::threads::Workers;
 pub use simd::{LEVEL_VARIABLE, Level, LevelError};
-pub use threads::Workers;

@@ -235,7 +235,7 @@ pub(crate) mod order {
 /// Thresholds that affect time and memory only: every value gives the same bits.
 pub(crate) mod time {
     use super::cache::{L1, L2, L3, OUT_OF_CACHE};
-    use crate::lines::LINE;
+    use crate::runtime::lines::LINE;
     use std::ops::Range;
     use std::time::Duration;
 

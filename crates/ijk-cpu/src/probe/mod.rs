@@ -10,8 +10,8 @@ mod text;
 
 pub(crate) use costs::Costs;
 
+use crate::runtime::threads::Workers;
 use crate::simd::Level;
-use crate::threads::Workers;
 use ijk_types::DType;
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Threads that start at the same moment: those of a pool may start late, or leave the work to one of them.
 
-use crate::threads::Workers;
+use crate::runtime::threads::Workers;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -5,7 +5,15 @@
 
 mod equivalent;
 mod execute;
+mod finite;
+pub(crate) mod grouped;
+mod permute;
+pub(crate) mod scan;
+mod scatter;
 pub(crate) mod select;
+pub(crate) mod short_axes;
+pub(crate) mod sweep;
+mod window;
 
 pub(crate) use equivalent::{
     combines_in_place, constant_nest, contraction_nest, starts_from, without_reduced,
@@ -14,16 +22,16 @@ pub(crate) use equivalent::{
 use crate::contract::{Context, ContractProgram, PackedSharedOperand, SharedOperandPart};
 use crate::error::RunError;
 use crate::folds::FoldsProgram;
-use crate::grouped::GroupedProgram;
 use crate::nest::TileNest;
-use crate::permute::PermuteProgram;
-use crate::scan::{RelativeProgram, ScanProgram};
-use crate::scatter::ScatterProgram;
-use crate::scratch::{Need, ScratchPool};
-use crate::short_axes::ShortAxesProgram;
-use crate::sweep::SweepProgram;
-use crate::threads::Workers;
-use crate::window::WindowProgram;
+use crate::runtime::scratch::{Need, ScratchPool};
+use crate::runtime::threads::Workers;
+use crate::steps::grouped::GroupedProgram;
+use crate::steps::permute::PermuteProgram;
+use crate::steps::scan::{RelativeProgram, ScanProgram};
+use crate::steps::scatter::ScatterProgram;
+use crate::steps::short_axes::ShortAxesProgram;
+use crate::steps::sweep::SweepProgram;
+use crate::steps::window::WindowProgram;
 
 /// A compiled step.
 pub(crate) trait ExecutableStep {

@@ -8,11 +8,11 @@ use crate::contract::ContractProgram;
 use crate::error::Fault;
 use crate::folds::{FoldsProgram, is_of_rows};
 use crate::nest;
-use crate::permute::PermuteProgram;
-use crate::scatter::ScatterProgram;
-use crate::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
 use crate::simd::Level;
-use crate::window::WindowProgram;
+use crate::steps::permute::PermuteProgram;
+use crate::steps::scatter::ScatterProgram;
+use crate::steps::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
+use crate::steps::window::WindowProgram;
 use ijk_plan::plan::{Contraction, Nest};
 
 /// A checked nest that is to be executed.

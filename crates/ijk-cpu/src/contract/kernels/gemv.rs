@@ -2,7 +2,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use crate::contract::kernels::thin::{ThinFn, thin_kernel};
-use crate::lines::{AHEAD, prefetch};
+use crate::runtime::lines::{AHEAD, prefetch};
 use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
 use crate::simd::{Kernel, Simd};
 

@@ -1,7 +1,7 @@
 //! Microkernels: a tile of the output, kept in registers throughout a block of k.
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
+use crate::runtime::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
 use crate::simd::lane::Op;
 use crate::simd::lane::{KernelSet, Lane, Semiring};
 use crate::simd::{Kernel, Simd};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use crate::lines::prefetch_far;
+use crate::runtime::lines::prefetch_far;
 use crate::simd::lane::Op;
 use crate::simd::lane::{KernelSet, Lane, Semiring};
 use crate::simd::{Kernel, Simd};

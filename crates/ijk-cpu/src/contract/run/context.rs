@@ -1,7 +1,7 @@
 //! Execution environment of contractions.
 
 use crate::error::RunError;
-use crate::scratch::{Scratch, ScratchPool};
+use crate::runtime::scratch::{Scratch, ScratchPool};
 use crate::{Level, Workers};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

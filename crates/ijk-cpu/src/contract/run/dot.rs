@@ -8,7 +8,7 @@ use crate::contract::kernels::panel::Prepare;
 use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::gemv::{DotGemv, dot_kernel, dot_steps};
-use crate::scratch::Scratch;
+use crate::runtime::scratch::Scratch;
 use crate::tuning::order::{DOT_COLUMNS, DOT_ROWS};
 use std::mem::MaybeUninit;
 use std::ops::Range;

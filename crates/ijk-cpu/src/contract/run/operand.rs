@@ -9,7 +9,7 @@ use crate::contract::run::context::Context;
 use crate::contract::run::pack::PackSource;
 use crate::contract::select::in_place::InPlace;
 use crate::contract::select::k_blocks::KBlock;
-use crate::lines::LINE;
+use crate::runtime::lines::LINE;
 use crate::tuning::order::SHORT_RUN;
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use crate::contract::canonical::columns::point_offsets;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::microkernel::{MicroTile, Microkernel};
 use crate::contract::kernels::word::ElementWord;
-use crate::lines::{copy, prefetch_all};
+use crate::runtime::lines::{copy, prefetch_all};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

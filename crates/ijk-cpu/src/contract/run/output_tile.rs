@@ -6,7 +6,7 @@ use crate::contract::canonical::ranges::cut_at;
 use crate::contract::run::context::Context;
 use crate::contract::select::staged::StagedOutput;
 use crate::copy::{Copier, Side};
-use crate::scratch::Scratch;
+use crate::runtime::scratch::Scratch;
 use crate::tuning::time::STAGED_CHUNK;
 use std::ops::Range;
 

@@ -7,7 +7,7 @@ use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::pack_job::PackJob;
 use crate::contract::select::k_blocks::Segment;
-use crate::lines::{copy, piece, prefetch_all_far};
+use crate::runtime::lines::{copy, piece, prefetch_all_far};
 use crate::simd::Vector;
 use crate::simd::{Float, Kernel, Simd};
 use crate::tuning::order::SHORT_RUN;

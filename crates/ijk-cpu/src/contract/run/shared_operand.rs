@@ -13,7 +13,7 @@ use crate::contract::select::blocking::{Blocking, shared_width};
 use crate::contract::select::gemv::{is_dot, is_thin};
 use crate::contract::select::k_blocks::{Round, one_round};
 use crate::contract::select::orient::orient;
-use crate::scratch::{Scratch, ScratchPool};
+use crate::runtime::scratch::{Scratch, ScratchPool};
 use crate::tuning::order::SHARED_PADDING;
 use ijk_plan::plan::{Base, Contraction};
 use smallvec::SmallVec;

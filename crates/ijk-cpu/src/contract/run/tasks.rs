@@ -1,7 +1,7 @@
 //! Task partition of a round's panels.
 
 use crate::contract::run::context::Context;
-use crate::threads::cut;
+use crate::runtime::threads::cut;
 use crate::tuning::time::{LAST_SPLITS, LEAST_TASKS_PER_THREAD, TASK_SHARED_PANELS, TASK_SHARES};
 use std::ops::Range;
 

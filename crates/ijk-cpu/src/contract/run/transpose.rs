@@ -3,7 +3,7 @@
 use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::pack_job::PackJob;
 use crate::contract::select::k_blocks::Segment;
-use crate::lines::prefetch;
+use crate::runtime::lines::prefetch;
 use crate::simd::Vector;
 use crate::simd::{Float, Simd};
 use crate::tuning::time::PACK_PREFETCH_BLOCKS;

@@ -8,7 +8,7 @@ use crate::contract::kernels::panel::Prepare;
 use crate::contract::kernels::small::{COLUMNS, MOST_GROUPS};
 use crate::contract::select::gemv::is_dot;
 use crate::copy::Copier;
-use crate::lines::LINE;
+use crate::runtime::lines::LINE;
 use crate::tuning::order::{
     KC, SMALL_BYTES, SMALL_COPIED_RUN, SMALL_LHS_BYTES, SMALL_NARROW_LHS_BYTES, SMALL_PARTS,
     SMALL_POINTS, SMALL_POINTS_OF_ONE_GROUP, SMALL_RHS_ONCE_BYTES,

@@ -36,7 +36,7 @@ use crate::contract::run::context::Context;
 use crate::contract::run::panels::SharedPanels;
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::prepared_block::PreparedBlock;
-use crate::threads::cut;
+use crate::runtime::threads::cut;
 use std::ops::Range;
 
 /// Computes one batch for the steps `ks` of k. The first block overwrites the output unless the problem accumulates.

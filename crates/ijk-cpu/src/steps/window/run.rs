@@ -2,7 +2,7 @@
 
 use super::WindowProgram;
 use super::kernel::WindowArgs;
-use crate::threads::Workers;
+use crate::runtime::threads::Workers;
 use crate::tuning::time::WINDOW_ROWS;
 use smallvec::SmallVec;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Worker threads, and loops whose results do not depend on their number.
 
-use crate::cancel::CancelToken;
-use crate::pool::WorkerPool;
+use crate::runtime::cancel::CancelToken;
+use crate::runtime::pool::WorkerPool;
 use crate::tuning::time::{
     CANCELLABLE_TASK_NANOSECONDS, DIVIDED_NANOSECONDS, TASK_NANOSECONDS, TASKS_PER_THREAD,
 };

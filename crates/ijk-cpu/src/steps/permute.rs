@@ -2,10 +2,10 @@
 
 use crate::check::{CheckedNest, Layout};
 use crate::copy::{Places, ShortAxis};
-use crate::lines::LINE;
 use crate::origin::Origin;
+use crate::runtime::lines::LINE;
+use crate::runtime::threads::Workers;
 use crate::simd::Level;
-use crate::threads::Workers;
 use crate::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS, PERMUTE_RUN_BYTES};
 use ijk_plan::plan::{Nest, Node};
 

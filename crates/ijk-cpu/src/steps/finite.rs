@@ -1,8 +1,8 @@
 //! Tests for infinities and NaN.
 
 use crate::check::Layout;
+use crate::runtime::threads::{Workers, cut};
 use crate::simd::{Kernel, Level, Simd};
-use crate::threads::{Workers, cut};
 use crate::tuning::time::FINITE_PIECE;
 use ijk_types::DType;
 use std::sync::atomic::{AtomicBool, Ordering};

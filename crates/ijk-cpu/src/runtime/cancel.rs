@@ -1,6 +1,6 @@
 //! Cancellation of runs.
 
-use crate::threads::Workers;
+use crate::runtime::threads::Workers;
 use crate::tuning::time::{CANCEL_OPERATIONS, INTERRUPT_INTERVAL};
 use ijk_tensor::fork::generation;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Execution of scatters.
 
 use super::{ScatterAxis, ScatterProgram};
-use crate::cancel::Pace;
-use crate::threads::Workers;
+use crate::runtime::cancel::Pace;
+use crate::runtime::threads::Workers;
 use std::ops::Range;
 
 /// A program with the addresses of its origins.

@@ -8,11 +8,11 @@ use crate::contract::{
 };
 use crate::engine::PlanRun;
 use crate::error::{Fault, PlanError, RunError};
-use crate::finite::walk;
-use crate::scratch::{Need, ScratchPool};
+use crate::runtime::scratch::{Need, ScratchPool};
+use crate::runtime::threads::{Workers, cut};
 use crate::simd::Level;
+use crate::steps::finite::walk;
 use crate::steps::{ExecutableStep, PackedInput, Program};
-use crate::threads::{Workers, cut};
 use crate::tuning::time::{SWEEP_PREFETCH_BYTES, SWEEP_TASKS_PER_THREAD};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;

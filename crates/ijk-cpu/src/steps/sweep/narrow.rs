@@ -5,10 +5,10 @@ use crate::check::{Layout, Other};
 use crate::compiled::{CompileTarget, Compiled};
 use crate::contract::SharedOperandPart;
 use crate::error::Fault;
-use crate::finite::all_finite;
+use crate::runtime::threads::Workers;
 use crate::simd::Level;
 use crate::steps::Program;
-use crate::threads::Workers;
+use crate::steps::finite::all_finite;
 use ijk_plan::plan::{BufferId, Contraction, Narrow, Sweep};
 
 /// Compiled bodies with less work than the whole one.

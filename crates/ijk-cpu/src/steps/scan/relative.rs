@@ -3,8 +3,8 @@
 use crate::error::Fault;
 use crate::nest::{RelativeScan, relative};
 use crate::origin::Origin;
+use crate::runtime::threads::Workers;
 use crate::simd::Level;
-use crate::threads::Workers;
 use crate::tuning::time::RELATIVE_SCAN_VALUE;
 use ijk_plan::plan::{Levels, Scan};
 use smallvec::SmallVec;

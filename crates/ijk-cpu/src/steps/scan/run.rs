@@ -5,8 +5,8 @@ use super::{ScanProgram, ScanRowAxis};
 use crate::copy::Side;
 use crate::error::RunError;
 use crate::nest::{BLOCK, ScanRows};
-use crate::scratch::{Need, ScratchPool};
-use crate::threads::Workers;
+use crate::runtime::scratch::{Need, ScratchPool};
+use crate::runtime::threads::Workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,0 +1,7 @@
+//! Execution environment of all steps: worker threads, cancellation, scratch memory, and prefetch of cache lines.
+
+pub(crate) mod cancel;
+pub(crate) mod lines;
+mod pool;
+pub(crate) mod scratch;
+pub(crate) mod threads;
