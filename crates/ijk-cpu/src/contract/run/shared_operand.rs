@@ -134,7 +134,7 @@ impl SharedOperandGemm {
 fn same_panels(one: &Problem, other: &Problem, operand: TensorId) -> bool {
     let way = |problem: &Problem| {
         let blocking = Blocking::with_panels(problem, operand);
-        (blocking.mr, blocking.nr, blocking.direct, blocking.shares_lhs)
+        (blocking.mr, blocking.nr, blocking.is_direct(), blocking.shares_lhs)
     };
     way(one) == way(other)
 }

@@ -32,7 +32,10 @@ type Candidate = fn(&Problem, Level) -> Option<Algorithm>;
 /// Candidates that read operands in place and allocate nothing. A row by a column has k in the lanes; small matrices
 /// would fill one lane with the row.
 const IN_PLACE: &[Candidate] = &[
-    |problem, _| DotGemv::of(problem).filter(|_| problem.outputs() == 1).map(Algorithm::DotGemv),
+    |problem, _| {
+        let one = problem.outputs() == 1;
+        one.then(|| DotGemv::of(problem)).flatten().map(Algorithm::DotGemv)
+    },
     |problem, level| SmallGemm::of(problem, level).map(Algorithm::Small),
     |problem, _| DotGemv::of(problem).map(Algorithm::DotGemv),
 ];

@@ -23,12 +23,10 @@ pub(crate) struct Blocking {
     pub(crate) mr: usize,
     /// Columns of an rhs panel.
     pub(crate) nr: usize,
-    /// True if lhs is read in place by direct microkernels, without panels.
-    pub(crate) direct: bool,
+    /// Access of microkernels to lhs.
+    pub(crate) lhs: LhsAccess,
     /// Layout of an rhs whose whole panels are read in place.
     pub(crate) unpacked_rhs: Option<UnpackedRhs>,
-    /// Layout of an lhs whose panels are read in place by the microkernels for packed panels.
-    pub(crate) unpacked_lhs: Option<UnpackedLhs>,
     /// True if lhs is the operand that threads share.
     pub(crate) shares_lhs: bool,
     /// True if lhs is out of L2, so that its next rows are prefetched.
@@ -39,6 +37,17 @@ pub(crate) struct Blocking {
     pub(crate) group: usize,
     /// Length of blocks of k.
     length: BlockLength,
+}
+
+/// Access of microkernels to lhs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LhsAccess {
+    /// Packed panels.
+    Packed,
+    /// Panels that are read in place by the microkernels for packed panels.
+    InPlace(UnpackedLhs),
+    /// Rows that are read in place by direct microkernels, without panels.
+    Direct,
 }
 
 /// Length of blocks of k: each block loads and stores the tile of the output once.
@@ -68,68 +77,41 @@ impl BlockLength {
 impl Blocking {
     /// The blocking of a problem for `threads` threads.
     pub(crate) fn of(problem: &Problem, threads: usize) -> Self {
-        let (algebra, n) = (&problem.algebra, problem.n.len());
-        let wide = algebra.tiles.wide(n);
-        let full = wide.unwrap_or(algebra.tiles.packed[0]);
-        let groups = groups(problem, full.groups);
-        let widths = algebra.tiles.direct.iter().map(|e| e.columns);
-        let widest = widths.filter(|&columns| columns <= full.columns).max().unwrap_or(0);
-        let long = problem.m.run(TensorId::Left) >= 2 * algebra.lanes;
-        let left_len = problem.m.len().saturating_mul(problem.k.len());
-        let left_bytes = left_len.saturating_mul(algebra.size);
-        let packed = smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..).columns;
-        let few = problem.m.len() <= UNPACKED_RHS_PANELS * groups * algebra.lanes;
-        let rhs = UnpackedRhs::of(problem, packed);
-        let straight = rhs.is_some_and(|rhs| !rhs.windows);
-        let pays = few && straight && n / PACK_RATIO >= problem.m.len();
-        let once = n <= widest || (widest > 0 && left_bytes <= UNPACKED_LHS_BYTES && !pays);
-        let direct = once && long && algebra.left == Prepare::Keep;
-        // The remaining rows of a direct lhs form a packed panel; its columns need microkernels of every number of
-        // groups.
-        let (groups, columns) = match direct {
-            true => (full.groups, smallest(algebra.tiles.direct, .., n.min(widest)..).columns),
-            false => (groups, packed),
-        };
-        let rows = groups * algebra.lanes;
+        let size = TileSize::of(problem);
+        let direct = size.reads_lhs_directly(problem);
+        let mr = size.rows(problem, direct);
+        let nr = size.columns(problem, direct);
         let shares_lhs = !direct && shares_lhs(problem);
-        let fewest =
-            if left_bytes <= RANGE_LHS_BYTES { RANGE_PANELS } else { OUT_OF_CACHE_RANGE_PANELS };
         let packs = !(direct || shares_lhs);
-        let ranges = match packs && has_ranges(problem) {
-            true => column_ranges(n.div_ceil(columns), fewest, threads),
-            false => 1,
-        };
+        let ranges = if packs { ranges(problem, nr, threads) } else { 1 };
         let stays = |rhs: &UnpackedRhs| {
-            rhs.windows || few || stays_in_l2(problem, rhs.column_stride, ranges)
+            rhs.windows || size.few || stays_in_l2(problem, rhs.column_stride, ranges)
         };
-        let rhs = rhs.filter(|rhs| !direct && stays(rhs));
-        let columns = rhs.map_or(columns, |rhs| rhs.columns(problem, columns));
-        let length = BlockLength::of(rows, n, algebra.size);
-        let group = if packs && writes_rows(problem, rows, columns) { GROUP_PANELS } else { 1 };
+        let unpacked_rhs = size.rhs.filter(|rhs| !direct && stays(rhs));
+        let nr = unpacked_rhs.map_or(nr, |rhs| rhs.columns(problem, nr));
+        let group = if packs && writes_rows(problem, mr, nr) { GROUP_PANELS } else { 1 };
         let most = if ranges > 1 { RANGE_LHS_BYTES } else { UNPACKED_BLOCK_BYTES };
-        let near = (L1_PANEL_BYTES + 1..=most).contains(&left_bytes);
-        let reads_lhs = packs && group == 1 && near;
-        let lhs = if reads_lhs { UnpackedLhs::of(problem, rows, columns) } else { None };
-        Self {
-            mr: rows,
-            nr: columns,
-            direct,
-            unpacked_rhs: rhs,
-            unpacked_lhs: lhs,
-            shares_lhs,
-            out_of_l2: left_bytes > OUT_OF_L2_BYTES,
-            ranges,
-            group,
-            length,
-        }
+        let in_l2 = (L1_PANEL_BYTES + 1..=most).contains(&lhs_bytes(problem));
+        let in_place = packs && group == 1 && in_l2;
+        let unpacked_lhs = in_place.then(|| UnpackedLhs::of(problem, mr, nr)).flatten();
+        let lhs = match unpacked_lhs {
+            _ if direct => LhsAccess::Direct,
+            Some(lhs) => LhsAccess::InPlace(lhs),
+            None => LhsAccess::Packed,
+        };
+        let out_of_l2 = lhs_bytes(problem) > OUT_OF_L2_BYTES;
+        let length = BlockLength::of(mr, problem.n.len(), problem.algebra.size);
+        Self { mr, nr, lhs, unpacked_rhs, shares_lhs, out_of_l2, ranges, group, length }
     }
 
     /// Length of a block of k out of `steps` steps in all. There are at most `2 · steps / KC` blocks, and none is
     /// longer than [`LONGEST_BLOCK`].
     pub(crate) fn block(&self, steps: usize) -> usize {
         match self.length {
-            BlockLength::Half if !self.direct => steps.div_ceil((2 * steps / KC).max(1)).max(1),
-            BlockLength::Double if !self.direct => even(steps, LONGEST_BLOCK, 1),
+            BlockLength::Half if !self.is_direct() => {
+                steps.div_ceil((2 * steps / KC).max(1)).max(1)
+            }
+            BlockLength::Double if !self.is_direct() => even(steps, LONGEST_BLOCK, 1),
             _ => even(steps, KC, 1),
         }
     }
@@ -138,14 +120,23 @@ impl Blocking {
     pub(crate) fn with_panels(problem: &Problem, operand: TensorId) -> Self {
         let blocking = Self::of(problem, 1);
         match operand {
-            TensorId::Left => Self {
-                direct: false,
-                shares_lhs: true,
-                out_of_l2: false,
-                unpacked_lhs: None,
-                ..blocking
-            },
+            TensorId::Left => {
+                Self { lhs: LhsAccess::Packed, shares_lhs: true, out_of_l2: false, ..blocking }
+            }
             _ => Self { shares_lhs: false, unpacked_rhs: None, ..blocking },
+        }
+    }
+
+    /// Returns true if direct microkernels read lhs.
+    pub(crate) fn is_direct(&self) -> bool {
+        matches!(self.lhs, LhsAccess::Direct)
+    }
+
+    /// Layout of an lhs whose panels are read in place.
+    pub(crate) fn unpacked_lhs(&self) -> Option<UnpackedLhs> {
+        match self.lhs {
+            LhsAccess::InPlace(lhs) => Some(lhs),
+            _ => None,
         }
     }
 
@@ -155,11 +146,74 @@ impl Blocking {
     }
 }
 
-/// Returns true if columns may be cut into ranges. Rounds of k-tiles and parts of a stage depend on the number of
-/// columns; with few steps, lhs and the output dominate the time.
-fn has_ranges(problem: &Problem) -> bool {
-    let Problem { m, k, tile, .. } = problem;
-    tile.is_none() && m.run(TensorId::Out) >= LONG_RUN && k.len() >= MANY_STEPS
+/// Sizes of microkernels from which a problem's blocking is selected.
+struct TileSize {
+    /// The widest microkernel for packed panels.
+    full: Microkernel,
+    /// Row groups of a packed lhs panel, and columns of its microkernels.
+    groups: usize,
+    packed: usize,
+    /// Columns of the widest direct microkernel that is no wider; 0 if there is none.
+    direct: usize,
+    /// True if lhs has few panels.
+    few: bool,
+    /// Layout of rhs for panels of `packed` columns, if microkernels can read it in place.
+    rhs: Option<UnpackedRhs>,
+}
+
+impl TileSize {
+    fn of(problem: &Problem) -> Self {
+        let Problem { algebra, m, n, .. } = problem;
+        let full = algebra.tiles.wide(n.len()).unwrap_or(algebra.tiles.packed[0]);
+        let groups = groups(problem, full.groups);
+        let least = n.len().min(full.columns);
+        let packed = smallest(algebra.tiles.packed, groups..=groups, least..).columns;
+        let widths = algebra.tiles.direct.iter().map(|e| e.columns);
+        let direct = widths.filter(|&columns| columns <= full.columns).max().unwrap_or(0);
+        let few = m.len() <= UNPACKED_RHS_PANELS * groups * algebra.lanes;
+        Self { full, groups, packed, direct, few, rhs: UnpackedRhs::of(problem, packed) }
+    }
+
+    /// Returns true if direct microkernels read lhs: its rows are contiguous, and it is read once, or is in L1 and not
+    /// worth packing.
+    fn reads_lhs_directly(&self, problem: &Problem) -> bool {
+        let Problem { algebra, m, n, .. } = problem;
+        let contiguous = self.rhs.is_some_and(|rhs| !rhs.windows);
+        let pays = self.few && contiguous && n.len() / PACK_RATIO >= m.len();
+        let in_l1 = self.direct > 0 && lhs_bytes(problem) <= UNPACKED_LHS_BYTES;
+        let once = n.len() <= self.direct || (in_l1 && !pays);
+        let long = m.run(TensorId::Left) >= 2 * algebra.lanes;
+        once && long && algebra.left == Prepare::Keep
+    }
+
+    /// Rows of an lhs panel. The remaining rows of a direct lhs form a packed panel; its columns need microkernels of
+    /// every number of groups.
+    fn rows(&self, problem: &Problem, direct: bool) -> usize {
+        problem.algebra.lanes * if direct { self.full.groups } else { self.groups }
+    }
+
+    /// Columns of a packed rhs panel.
+    fn columns(&self, problem: &Problem, direct: bool) -> usize {
+        let least = problem.n.len().min(self.direct);
+        let narrow = || smallest(problem.algebra.tiles.direct, .., least..).columns;
+        if direct { narrow() } else { self.packed }
+    }
+}
+
+/// Size of lhs in bytes.
+fn lhs_bytes(problem: &Problem) -> usize {
+    let elements = problem.m.len().saturating_mul(problem.k.len());
+    elements.saturating_mul(problem.algebra.size)
+}
+
+/// Number of ranges of columns. Rounds of k-tiles and parts of a stage depend on the number of columns, so these have
+/// one; with few steps, lhs and the output dominate the time.
+fn ranges(problem: &Problem, nr: usize, threads: usize) -> usize {
+    let Problem { m, n, k, tile, .. } = problem;
+    let in_cache = lhs_bytes(problem) <= RANGE_LHS_BYTES;
+    let fewest = if in_cache { RANGE_PANELS } else { OUT_OF_CACHE_RANGE_PANELS };
+    let cuts = tile.is_none() && m.run(TensorId::Out) >= LONG_RUN && k.len() >= MANY_STEPS;
+    if cuts { column_ranges(n.len().div_ceil(nr), fewest, threads) } else { 1 }
 }
 
 /// Returns true if a short k makes a large output whose rows are contiguous and columns far apart. Tiles then follow
@@ -173,7 +227,8 @@ fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
     bytes >= GROUP_OUTPUT_BYTES && k.len() < MANY_STEPS && long && apart && many
 }
 
-/// Returns true if the unpacked columns of a range, `column_stride` elements apart, stay in L2 while lhs panels are streamed.
+/// Returns true if the unpacked columns of a range, `column_stride` elements apart, stay in L2 while lhs panels are
+/// streamed.
 fn stays_in_l2(problem: &Problem, column_stride: isize, ranges: usize) -> bool {
     let Problem { algebra, n, k, .. } = problem;
     let stride = column_stride.unsigned_abs().saturating_mul(algebra.size);

@@ -35,7 +35,7 @@ impl PreparedBlock {
         let blocking = Blocking::of(problem, 1);
         let columns = 0..n.len();
         let moves = StagedOutput::of(problem, &columns, (1, level)).is_some();
-        if blocking.direct
+        if blocking.is_direct()
             || blocking.shares_lhs
             || moves
             || StreamedOutput::of(problem, &blocking).is_some()

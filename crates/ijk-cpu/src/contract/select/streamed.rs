@@ -36,7 +36,7 @@ impl StreamedOutput {
         let rows = run * (STREAMED_ROWS / run.max(1)).max(1);
         let (pieces, columns) = columns(extent, blocking.nr);
         let simple =
-            !(*accumulate || blocking.direct || blocking.shares_lhs || problem.tile.is_some());
+            !(*accumulate || blocking.is_direct() || blocking.shares_lhs || problem.tile.is_some());
         let few = (1..=STREAMED_STEPS).contains(&k.len());
         let short = run >= LONG_RUN && run * algebra.size <= STREAMED_LONG_BYTES;
         let next = distance == run as isize && n.len().is_multiple_of(columns);

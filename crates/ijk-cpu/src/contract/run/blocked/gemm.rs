@@ -30,7 +30,7 @@ impl<'a> Gemm<'a> {
         blocking: Blocking,
     ) -> Self {
         let left = PackedOperand::new(problem, tensors, TensorId::Left, blocking.mr)
-            .read_in_place(blocking.unpacked_lhs.map(|lhs| lhs.in_place()));
+            .read_in_place(blocking.unpacked_lhs().map(|lhs| lhs.in_place()));
         let right = PackedOperand::new(problem, tensors, TensorId::Right, blocking.nr)
             .read_in_place(blocking.unpacked_rhs.map(|rhs| rhs.in_place(blocking.nr)));
         Self { problem, tensors, context, blocking, left, right }

@@ -21,7 +21,7 @@ impl<'a> Gemm<'a> {
     /// Number of parts into which columns are cut for threads that share no panels. For small problems, packing lhs in
     /// each thread takes less time than moving a shared panel between cores.
     pub(crate) fn parts(&self) -> usize {
-        let Blocking { direct, shares_lhs, .. } = self.blocking;
+        let (direct, shares_lhs) = (self.blocking.is_direct(), self.blocking.shares_lhs);
         let threads = self.context.threads();
         // The rounds of a k-tile depend on the number of columns, and so would the order of summation; streamed columns
         // are not cut either.
@@ -69,10 +69,10 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`gemm`](super::gemm()); the shared panels are packed.
     pub(crate) unsafe fn round<W: ElementWord>(&self, shared: &SharedPanels) {
-        let Blocking { direct, shares_lhs, ranges, group, .. } = self.blocking;
+        let Blocking { shares_lhs, ranges, group, .. } = self.blocking;
         let other = if shares_lhs { self.right } else { self.left };
         let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();
-        let most = match (direct, shares_lhs) {
+        let most = match (self.blocking.is_direct(), shares_lhs) {
             (true, _) => UNPACKED_LHS_ROWS / other.width,
             (_, true) => {
                 RESIDENT_LHS_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width

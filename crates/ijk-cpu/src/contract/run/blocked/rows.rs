@@ -27,7 +27,7 @@ impl<'a> Gemm<'a> {
     ) {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            match self.blocking.direct {
+            match self.blocking.is_direct() {
                 true => self.direct_rows::<W>(shared, rows, part, columns),
                 false => self.packed::<W>(shared, (self.left, rows), part, columns),
             }

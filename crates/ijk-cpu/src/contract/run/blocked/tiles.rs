@@ -109,7 +109,7 @@ impl<'a> Gemm<'a> {
         let tile = MicroTile {
             k: steps.len(),
             left: left.data,
-            left_step: match self.blocking.unpacked_lhs {
+            left_step: match self.blocking.unpacked_lhs() {
                 Some(lhs) if left.in_place => lhs.step,
                 _ => self.blocking.mr,
             },
