@@ -43,7 +43,7 @@ impl ExecutableStep for TileNest {
 
 impl ExecutableStep for ContractProgram {
     fn name(&self) -> &'static str {
-        "contraction"
+        self.name()
     }
 
     fn cost(&self) -> f64 {

@@ -72,6 +72,11 @@ impl ContractProgram {
         Some(Self { task: task.clone(), level, problem, algorithm, cost })
     }
 
+    /// Name of its algorithm.
+    pub(crate) fn name(&self) -> &'static str {
+        self.algorithm.name()
+    }
+
     /// Estimated work, in nanoseconds on one thread.
     pub(crate) fn cost(&self) -> f64 {
         self.cost

@@ -49,6 +49,18 @@ const IN_LOOPS: &[Candidate] = &[
 ];
 
 impl Algorithm {
+    /// Its name, as a compiled plan shows it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Small(_) => "contraction: small",
+            Self::DotGemv(_) => "contraction: dot products, one call",
+            Self::Dot => "contraction: dot products",
+            Self::Thin => "contraction: sums in registers",
+            Self::Axpy => "contraction: axpy",
+            Self::Blocked(_) => "contraction: blocked",
+        }
+    }
+
     /// The algorithm of a problem, and the problem in the order of rows that it takes.
     pub(crate) fn of(problem: Problem, level: Level) -> (Problem, Self) {
         let first = |problem: &Problem, candidates: &[Candidate]| {
