@@ -17,11 +17,14 @@ struct House {
     rooms: &'static [&'static str],
 }
 
-const HOUSES: &[House] = &[House {
-    sources: "crates/ijk-cpu/src",
-    folder: "contract",
-    rooms: &["kernels", "canonical", "select", "run"],
-}];
+const HOUSES: &[House] = &[
+    House {
+        sources: "crates/ijk-cpu/src",
+        folder: "contract",
+        rooms: &["kernels", "canonical", "select", "run"],
+    },
+    House { sources: "crates/ijk-cpu/src", folder: "runtime", rooms: &[] },
+];
 
 /// For each module of a folder, as a path from the crate's root, the modules of the folder that it imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;

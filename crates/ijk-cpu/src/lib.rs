@@ -32,7 +32,7 @@ mod table;
 mod tuning;
 
 // Paths that `nest`, `copy` and `folds` use.
-use runtime::{cancel, lines, scratch, threads};
+use runtime::{lines, scratch, threads};
 
 /// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;

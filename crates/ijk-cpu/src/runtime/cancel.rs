@@ -1,7 +1,6 @@
 //! Cancellation of runs.
 
-use crate::runtime::threads::Workers;
-use crate::tuning::time::{CANCEL_OPERATIONS, INTERRUPT_INTERVAL};
+use crate::tuning::time::INTERRUPT_INTERVAL;
 use ijk_tensor::fork::generation;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -71,78 +70,40 @@ impl CancelToken {
     }
 }
 
-/// Checks for cancellation in a long loop, at intervals.
-pub(crate) struct Pace<'a> {
-    workers: &'a Workers,
-    left: usize,
-}
-
-impl<'a> Pace<'a> {
-    /// For the loop of a task of these threads.
-    pub(crate) fn new(workers: &'a Workers) -> Self {
-        Self { workers, left: CANCEL_OPERATIONS }
-    }
-
-    /// Counts `operations` operations; returns true if the run is cancelled.
-    #[inline]
-    pub(crate) fn ends_after(&mut self, operations: usize) -> bool {
-        match self.left.checked_sub(operations) {
-            Some(left) => {
-                self.left = left;
-                false
-            }
-            None => {
-                self.left = CANCEL_OPERATIONS;
-                self.workers.have_ended()
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_owner_asks_now_and_then() {
-        let watch = CancelToken::new(Some(|| true), None);
-        assert!(!watch.has_ended());
+        let token = CancelToken::new(Some(|| true), None);
+        assert!(!token.has_ended());
         thread::sleep(INTERRUPT_INTERVAL);
         thread::scope(|scope| {
-            let other = scope.spawn(|| watch.has_ended());
+            let other = scope.spawn(|| token.has_ended());
             assert!(!other.join().unwrap());
         });
-        assert!(watch.has_ended());
+        assert!(token.has_ended());
         thread::scope(|scope| {
-            let other = scope.spawn(|| watch.has_ended());
+            let other = scope.spawn(|| token.has_ended());
             assert!(other.join().unwrap());
         });
     }
 
     #[test]
     fn a_run_goes_on_while_nobody_minds() {
-        let watch = CancelToken::new(Some(|| false), None);
+        let token = CancelToken::new(Some(|| false), None);
         thread::sleep(INTERRUPT_INTERVAL);
-        assert!(!watch.has_ended());
+        assert!(!token.has_ended());
     }
 
     #[test]
     fn a_flag_ends_a_run_on_any_thread() {
         let stop = Arc::new(AtomicBool::new(false));
-        let watch = CancelToken::new(None, Some(Arc::clone(&stop)));
-        assert!(!watch.has_ended());
+        let token = CancelToken::new(None, Some(Arc::clone(&stop)));
+        assert!(!token.has_ended());
         stop.store(true, Ordering::Relaxed);
-        thread::scope(|scope| assert!(scope.spawn(|| watch.has_ended()).join().unwrap()));
-        assert!(watch.has_ended());
-    }
-
-    #[test]
-    fn a_long_loop_asks_at_its_pace() {
-        let stop = Arc::new(AtomicBool::new(true));
-        let workers = Workers::new(1).watched(CancelToken::new(None, Some(stop)));
-        let mut pace = Pace::new(&workers);
-        assert!(!pace.ends_after(1) && !pace.ends_after(CANCEL_OPERATIONS - 1));
-        assert!(pace.ends_after(1));
-        assert!(Pace::new(&workers).ends_after(CANCEL_OPERATIONS + 1));
+        thread::scope(|scope| assert!(scope.spawn(|| token.has_ended()).join().unwrap()));
+        assert!(token.has_ended());
     }
 }

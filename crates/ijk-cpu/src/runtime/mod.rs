@@ -2,6 +2,7 @@
 
 pub(crate) mod cancel;
 pub(crate) mod lines;
+pub(crate) mod pace;
 mod pool;
 pub(crate) mod scratch;
 pub(crate) mod threads;

@@ -1,7 +1,7 @@
 //! Execution of scatters.
 
 use super::{ScatterAxis, ScatterProgram};
-use crate::runtime::cancel::Pace;
+use crate::runtime::pace::Pace;
 use crate::runtime::threads::Workers;
 use std::ops::Range;
 
