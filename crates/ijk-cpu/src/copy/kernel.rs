@@ -283,15 +283,17 @@ unsafe fn staged<B: Block>(
     src_strides: [isize; 2],
 ) {
     #[repr(align(64))]
-    struct Memory(#[allow(dead_code, reason = "memory")] [u8; STAGED[0] * (STAGED[1] + 16) * 4]);
-    let mut memory = std::mem::MaybeUninit::<Memory>::uninit();
+    struct StagingBuffer(
+        #[allow(dead_code, reason = "memory")] [u8; STAGED[0] * (STAGED[1] + 16) * 4],
+    );
+    let mut memory = std::mem::MaybeUninit::<StagingBuffer>::uninit();
     let memory = memory.as_mut_ptr().cast::<u8>();
     let size = size_of::<B::Word>();
     let [most, width] = STAGED.map(|side| if size > 4 { side / 2 } else { side });
     // Rows of the buffer do not collide either.
     let pitch = (width + B::SIDE) * size;
     let side = rows.min(most);
-    assert!(side * pitch <= size_of::<Memory>());
+    assert!(side * pitch <= size_of::<StagingBuffer>());
     let rows = Cuts::new(rows, side, size, src.addr(), src_strides[1]);
     for r in (0..rows.count).map(|n| rows.at(n)) {
         for c in (0..columns).step_by(width) {
@@ -403,8 +405,8 @@ unsafe fn join<W: Copy>(
 ) {
     use crate::lines::copy;
     #[repr(align(64))]
-    struct Memory(#[allow(dead_code, reason = "memory")] [u8; JOINED + LINE]);
-    let mut memory = std::mem::MaybeUninit::<Memory>::uninit();
+    struct JoinBuffer(#[allow(dead_code, reason = "memory")] [u8; JOINED + LINE]);
+    let mut memory = std::mem::MaybeUninit::<JoinBuffer>::uninit();
     let memory = memory.as_mut_ptr().cast::<u8>();
     let bytes = columns * size_of::<W>();
     let most = JOINED / bytes;

@@ -22,7 +22,7 @@ pub(crate) struct Copier {
 
 /// One side of a copy.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Side<'a, P> {
+pub(crate) struct CopySide<'a, P> {
     /// The element at the origin.
     pub ptr: P,
     /// Stride of each axis in bytes.
@@ -47,7 +47,12 @@ impl Copier {
     /// # Safety
     /// Both sides are elements of the copier's type for every index within `extents`, initialised in `src`; no other
     /// thread accesses those of `dst`, and no element is on both sides.
-    pub unsafe fn copy(&self, extents: &[usize], dst: Side<'_, *mut u8>, src: Side<'_, *const u8>) {
+    pub unsafe fn copy(
+        &self,
+        extents: &[usize],
+        dst: CopySide<'_, *mut u8>,
+        src: CopySide<'_, *const u8>,
+    ) {
         // SAFETY (all arms): these are sub-boxes of the box that the caller guarantees.
         match extents {
             // SAFETY: the only element of the box.
@@ -68,8 +73,8 @@ impl Copier {
                     unsafe {
                         let to = dst.ptr.offset(i * dst.strides[0]);
                         let from = src.ptr.offset(i * src.strides[0]);
-                        let dst = Side { ptr: to, strides: &dst.strides[1..] };
-                        self.copy(rest, dst, Side { ptr: from, strides: &src.strides[1..] });
+                        let dst = CopySide { ptr: to, strides: &dst.strides[1..] };
+                        self.copy(rest, dst, CopySide { ptr: from, strides: &src.strides[1..] });
                     }
                 }
             }
@@ -157,8 +162,8 @@ mod tests {
             let mut dst: Vec<T> = (0..n).map(|_| make(0)).collect();
             // SAFETY: both vectors have the box's elements at those strides.
             unsafe {
-                let to = Side { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
-                let from = Side { ptr: src.as_ptr().cast::<u8>(), strides: &strides };
+                let to = CopySide { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
+                let from = CopySide { ptr: src.as_ptr().cast::<u8>(), strides: &strides };
                 copier.copy(&extents, to, from);
             }
             fence();
@@ -191,13 +196,14 @@ mod tests {
         let src: Vec<f32> = (0..70).map(|n| n as f32).collect();
         for (rows, columns) in (0..70).flat_map(|rows| (1..7).map(move |columns| (rows, columns))) {
             let mut out = vec![-1f32; rows * columns + 1];
-            let dst = Side { ptr: out.as_mut_ptr().cast(), strides: &[4 * columns as isize, 4] };
+            let dst =
+                CopySide { ptr: out.as_mut_ptr().cast(), strides: &[4 * columns as isize, 4] };
             // SAFETY: the arrays have these elements.
             unsafe {
                 copier.copy(
                     &[rows, columns],
                     dst,
-                    Side { ptr: src.as_ptr().cast(), strides: &[4, 0] },
+                    CopySide { ptr: src.as_ptr().cast(), strides: &[4, 0] },
                 );
             }
             assert_eq!(out.pop(), Some(-1.0));
@@ -220,11 +226,11 @@ mod tests {
                         let first = (0..2).map(|a| (-steps[a]).max(0) * last[a]).sum::<isize>();
                         let mut out = vec![-1f32; rows * columns];
                         let strides = [4 * columns as isize, 4];
-                        let dst = Side { ptr: out.as_mut_ptr().cast(), strides: &strides };
+                        let dst = CopySide { ptr: out.as_mut_ptr().cast(), strides: &strides };
                         let ptr = src[first as usize..].as_ptr().cast();
                         // SAFETY: the arrays have these elements.
                         unsafe {
-                            let from = Side { ptr, strides: &steps.map(|s| 4 * s) };
+                            let from = CopySide { ptr, strides: &steps.map(|s| 4 * s) };
                             copier.copy(&[rows, columns], dst, from);
                         }
                         let at = |n: usize| {

@@ -9,17 +9,17 @@ use std::marker::PhantomData;
 /// Folds the terms of some rows, one row after another, and writes the results.
 ///
 /// # Safety
-/// The machine supports the level of the kernel. For each row `x` has [`Rows::length`] contiguous elements, at least
+/// The machine supports the level of the kernel. For each row `x` has [`RowLayout::length`] contiguous elements, at least
 /// [`LEAST`]; `other` has as many, or one, according to the kernel; `out` has room for one that no other thread
 /// accesses. `steps` are the strides of rows.
-pub(super) type FoldFn = unsafe fn(rows: &Rows, count: usize, at: Tensors);
+pub(super) type FoldFn = unsafe fn(rows: &RowLayout, count: usize, at: Tensors);
 
 /// The least length of a row: no vector is longer.
 pub(super) const LEAST: usize = 16;
 
 /// Layout that all rows share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
+pub(super) struct RowLayout {
     /// Elements of a row.
     pub length: usize,
     /// Prefetch distance in bytes; 0 for the elements that are read next.
@@ -63,11 +63,11 @@ trait Kind<V: Number> {
 }
 
 /// Floats propagate NaN.
-struct Floats;
+struct FloatKind;
 /// Integers wrap.
-struct Integers;
+struct IntegerKind;
 
-impl<V: Float> Kind<V> for Floats {
+impl<V: Float> Kind<V> for FloatKind {
     #[inline(always)]
     fn magnitude(x: V) -> V {
         x.abs()
@@ -91,7 +91,7 @@ impl<V: Float> Kind<V> for Floats {
     }
 }
 
-impl<V: Number> Kind<V> for Integers {
+impl<V: Number> Kind<V> for IntegerKind {
     #[inline(always)]
     fn magnitude(x: V) -> V {
         x
@@ -132,7 +132,7 @@ fn first<V: Number>(x: V) -> V::Element {
 }
 
 /// Combination of terms.
-trait Join<V> {
+trait Combiner<V> {
     /// True if `join(x, x)` is `x`.
     const IDEMPOTENT: bool;
     fn join(x: V, y: V) -> V;
@@ -142,7 +142,7 @@ struct Add;
 struct Max<K>(PhantomData<K>);
 struct Min<K>(PhantomData<K>);
 
-impl<V: Number> Join<V> for Add {
+impl<V: Number> Combiner<V> for Add {
     const IDEMPOTENT: bool = false;
     #[inline(always)]
     fn join(x: V, y: V) -> V {
@@ -150,7 +150,7 @@ impl<V: Number> Join<V> for Add {
     }
 }
 
-impl<V: Number, K: Kind<V>> Join<V> for Max<K> {
+impl<V: Number, K: Kind<V>> Combiner<V> for Max<K> {
     const IDEMPOTENT: bool = true;
     #[inline(always)]
     fn join(x: V, y: V) -> V {
@@ -158,7 +158,7 @@ impl<V: Number, K: Kind<V>> Join<V> for Max<K> {
     }
 }
 
-impl<V: Number, K: Kind<V>> Join<V> for Min<K> {
+impl<V: Number, K: Kind<V>> Combiner<V> for Min<K> {
     const IDEMPOTENT: bool = true;
     #[inline(always)]
     fn join(x: V, y: V) -> V {
@@ -168,8 +168,8 @@ impl<V: Number, K: Kind<V>> Join<V> for Min<K> {
 
 /// # Safety
 /// As for [`FoldFn`].
-unsafe fn folds<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8>(
-    rows: &Rows,
+unsafe fn folds<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>(
+    rows: &RowLayout,
     count: usize,
     at: Tensors,
 ) {
@@ -179,7 +179,7 @@ unsafe fn folds<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8>
 }
 
 struct Folds<'a, V, K, J, const TERM: u8, const OF: u8> {
-    rows: &'a Rows,
+    rows: &'a RowLayout,
     count: usize,
     at: Tensors,
     kind: PhantomData<(V, K, J)>,
@@ -197,7 +197,7 @@ struct Row<V: Number> {
 /// Accumulators of a row: enough to hide the latency of an addition.
 const CHAINS: usize = 4;
 
-impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Kernel
+impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
     for Folds<'_, V, K, J, TERM, OF>
 {
     type Output = ();
@@ -224,7 +224,9 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Kernel
     }
 }
 
-impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, V, K, J, TERM, OF> {
+impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
+    Folds<'_, V, K, J, TERM, OF>
+{
     /// Fold of a row, not yet across lanes: of pieces, combined pairwise.
     ///
     /// # Safety
@@ -367,12 +369,12 @@ impl Kernel for Find {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> Option<FoldFn> {
         match self.t {
-            DType::F32 => self.joined::<S::F32, Floats>(),
-            DType::F64 => self.joined::<S::F64, Floats>(),
+            DType::F32 => self.joined::<S::F32, FloatKind>(),
+            DType::F64 => self.joined::<S::F64, FloatKind>(),
             // The magnitude of the minimum overflows; integers use tiles instead.
             _ if self.how.1 == Term::Magnitude => None,
-            DType::I32 => self.joined::<S::I32, Integers>(),
-            DType::I64 => self.joined::<S::I64, Integers>(),
+            DType::I32 => self.joined::<S::I32, IntegerKind>(),
+            DType::I64 => self.joined::<S::I64, IntegerKind>(),
             _ => None,
         }
     }
@@ -388,7 +390,7 @@ impl Find {
         }
     }
 
-    fn termed<V: Number, K: Kind<V>, J: Join<V>>(&self) -> FoldFn {
+    fn termed<V: Number, K: Kind<V>, J: Combiner<V>>(&self) -> FoldFn {
         match self.how.1 {
             Term::Element => self.of::<V, K, J, { Term::Element as u8 }>(),
             Term::Magnitude => self.of::<V, K, J, { Term::Magnitude as u8 }>(),
@@ -396,7 +398,7 @@ impl Find {
         }
     }
 
-    fn of<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8>(&self) -> FoldFn {
+    fn of<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8>(&self) -> FoldFn {
         match self.how.2 {
             Of::One => folds::<V, K, J, TERM, { Of::One as u8 }>,
             Of::Centre => folds::<V, K, J, TERM, { Of::Centre as u8 }>,

@@ -13,7 +13,7 @@ use crate::simd::Level;
 use crate::threads::Workers;
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
-use kernel::{FoldFn, LEAST, Rows, Tensors};
+use kernel::{FoldFn, LEAST, RowLayout, Tensors};
 
 /// Elements that are folded lane by lane; folds of pieces are combined pairwise.
 const PIECE: usize = 4096;
@@ -146,7 +146,7 @@ impl FoldsProgram {
         let count = self.rows.iter().map(|&(extent, _)| extent).product();
         let (each, steps) = self.rows.last().copied().unwrap_or((1, [0; 3]));
         let Self { length, ahead, identity, .. } = *self;
-        let rows = Rows { length, ahead, steps, identity };
+        let rows = RowLayout { length, ahead, steps, identity };
         workers.parallel_ranges(count, self.cost, |mut range| {
             while !range.is_empty() {
                 let count = range.len().min(each - range.start % each);

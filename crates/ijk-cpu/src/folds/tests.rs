@@ -1,4 +1,4 @@
-use super::kernel::{Rows, Tensors, find};
+use super::kernel::{RowLayout, Tensors, find};
 use super::*;
 use ijk_types::{DType, Monoid};
 
@@ -50,7 +50,7 @@ fn agrees<T: Copy + Default + Into<f64>>(t: DType, level: Level, of_number: impl
                 let step = (length * size_of::<T>()) as isize;
                 let identity = scalar_bits(ijk_types::scalar::identity(monoid, t))[0];
                 let steps = [step, step, size_of::<T>() as isize];
-                let rows = Rows { length, ahead: 0, steps, identity };
+                let rows = RowLayout { length, ahead: 0, steps, identity };
                 let at = Tensors {
                     x: typed_x.as_ptr().cast(),
                     other: typed_other.as_ptr().cast(),
@@ -85,7 +85,7 @@ fn nan_is_kept_wherever_it_is() {
         x[at] = f32::NAN;
         let mut out = 0f32;
         let identity = scalar_bits(ijk_types::scalar::identity(monoid, DType::F32))[0];
-        let rows = Rows { length: x.len(), ahead: 0, steps: [0; 3], identity };
+        let rows = RowLayout { length: x.len(), ahead: 0, steps: [0; 3], identity };
         let x = x.as_ptr().cast();
         let at = Tensors { x, other: x, out: (&raw mut out).cast() };
         let kernel = find(DType::F32, (monoid, Term::Element, Of::One), level).unwrap();
@@ -98,7 +98,7 @@ fn nan_is_kept_wherever_it_is() {
 #[test]
 fn many_pieces_lose_little() {
     let x = vec![0.1f32; 4_000_000];
-    let rows = Rows { length: x.len(), ahead: 0, steps: [0; 3], identity: 0 };
+    let rows = RowLayout { length: x.len(), ahead: 0, steps: [0; 3], identity: 0 };
     let mut out = 0f32;
     let at = Tensors { x: x.as_ptr().cast(), other: x.as_ptr().cast(), out: (&raw mut out).cast() };
     let kernel = find(DType::F32, (Monoid::Add, Term::Square, Of::One), Level::best()).unwrap();

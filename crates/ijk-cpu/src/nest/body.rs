@@ -1,18 +1,22 @@
 //! Lowering of the nodes of a body to instructions over slots.
 
 mod chains;
+mod costs;
+mod gathers;
 mod loads;
 mod selects;
 mod standing;
 mod window;
 
 use super::geometry::Geometry;
-use super::kernel::{self, Kernel, LinkOp, moves};
-use super::lower::{Lowering, aligned, place};
+use super::kernel::{self, LinkOp, TileKernel, moves};
+use super::lower::{Lowering, aligned};
 use super::program::*;
 use crate::Few;
 use crate::error::Fault;
-use ijk_plan::plan::{Base, Node, NodeId};
+pub(super) use costs::{CHEAP, LOAD, binary_cost, unary_cost};
+use costs::{DEAR, STORE};
+use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use smallvec::{SmallVec, smallvec};
 use window::Window;
@@ -377,7 +381,7 @@ impl<'a> Body<'a> {
     /// An instruction that applies a kernel: once for each value that all operands share.
     fn map(
         &mut self,
-        kernel: Kernel,
+        kernel: TileKernel,
         dtype: DType,
         sources: [Operand; 3],
     ) -> Result<Operand, Fault> {
@@ -388,7 +392,7 @@ impl<'a> Body<'a> {
     /// An instruction with a result over `over`. Operands with fewer elements are constant within a call of the kernel.
     fn map_to(
         &mut self,
-        kernel: Kernel,
+        kernel: TileKernel,
         dtype: DType,
         sources: [Operand; 3],
         over: Over,
@@ -453,75 +457,6 @@ impl<'a> Body<'a> {
         self.note_binary(op, a.dtype, b);
         Ok(value)
     }
-
-    fn index(&mut self, constant: i64, steps: Vec<i64>) -> Result<Operand, Fault> {
-        let inner: Vec<i64> = self.geometry.inner.iter().map(|&a| steps[a]).collect();
-        let over = if inner.iter().all(|&s| s == 0) { Over::One } else { Over::Points };
-        let dst = self.register(DType::I64, over)?;
-        let iota = kernel::iota(self.lowering.level);
-        self.push(Instruction::Index { dst, constant, steps, inner, iota, over });
-        self.finished.nanoseconds += if over == Over::Points { CHEAP } else { 0.0 };
-        Ok(Operand { slot: dst, dtype: DType::I64, over })
-    }
-
-    /// Strides along each loop of a node that computes an index or a position.
-    fn steps_of(&self, n: usize) -> Vec<i64> {
-        let which = self.lowering.nest.body[..n].iter().filter(|n| is_index(n)).count();
-        self.geometry.loops.iter().map(|l| l.axis.indices[which]).collect()
-    }
-
-    /// Offsets of elements along loops: affine strides plus computed offsets.
-    fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
-        if steps.iter().all(|&step| step == 0) {
-            return Ok(computed);
-        }
-        let affine = self.index(0, steps)?;
-        self.binary(BinaryOp::Add, affine, computed)
-    }
-
-    /// The slot of the offsets of a gather.
-    pub fn gather_offsets(&mut self, id: NodeId, offset: NodeId) -> Result<Slot, Fault> {
-        let computed = self.operand(offset)?;
-        let offsets = self.offsets(self.steps_of(id.0 as usize), computed)?;
-        self.whole_slot(offsets)
-    }
-
-    /// The slot of the offsets of a load.
-    pub fn load_offsets(&mut self, n: usize) -> Result<Slot, Fault> {
-        let steps = self.geometry.loops.iter().map(|l| l.axis.loads[n] as i64).collect();
-        let offsets = self.index(0, steps)?;
-        self.whole_slot(offsets)
-    }
-
-    /// The slot of a node, with one element for each point of a tile.
-    pub fn whole_node(&mut self, id: NodeId) -> Result<Slot, Fault> {
-        let operand = self.operand(id)?;
-        self.whole_slot(operand)
-    }
-
-    fn gather(
-        &mut self,
-        n: usize,
-        base: Base,
-        dtype: DType,
-        offset: NodeId,
-    ) -> Result<Operand, Fault> {
-        let computed = self.known(offset)?;
-        let mut array = place(self.lowering, self.geometry, base, |_| 0);
-        // Strides of outer loops are part of the array's place, so that offsets are invariant in them.
-        let mut steps = self.steps_of(n);
-        for a in (0..steps.len()).filter(|a| !self.geometry.inner.contains(a)) {
-            let step = std::mem::take(&mut steps[a]) as isize;
-            array.strides[a] = step.wrapping_mul(dtype.size() as isize);
-        }
-        let Operand { slot: offsets, over, .. } = self.offsets(steps, computed)?;
-        let range = self.lowering.offset_check(base);
-        let moves = moves(dtype, self.lowering.level);
-        let dst = self.register(dtype, over)?;
-        self.push(Instruction::Gather { dst, offsets, array, moves, range, over });
-        self.finished.nanoseconds += GATHER;
-        Ok(Operand { slot: dst, dtype, over })
-    }
 }
 
 impl Instruction {
@@ -572,30 +507,5 @@ pub(super) fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
     ids.into_iter().flatten()
 }
 
-fn is_index(node: &Node) -> bool {
-    matches!(node, Node::Index { .. } | Node::Gather { .. })
-}
-
 /// Smallest row for which a kernel is called separately.
 const LONG_ROW: usize = 64;
-
-/// Approximate nanoseconds for a point of arrays in cache, to estimate whether threads are worth waking.
-const STORE: f64 = 0.06;
-pub(super) const LOAD: f64 = 0.05;
-const PACK: f64 = 0.4;
-pub(super) const CHEAP: f64 = 0.02;
-const GATHER: f64 = 1.0;
-const DEAR: f64 = 0.2;
-const DEAREST: f64 = 2.0;
-
-pub(super) fn unary_cost(op: UnaryOp) -> f64 {
-    use UnaryOp::*;
-    match op {
-        Neg | Abs | Sign | Floor | Ceil | Round | Not | Conj | Re | Im | Cast(_) => CHEAP,
-        _ => DEAR,
-    }
-}
-
-pub(super) fn binary_cost(op: BinaryOp, t: DType) -> f64 {
-    if kernel::is_dear(op, t) { DEAREST } else { CHEAP }
-}

@@ -4,7 +4,7 @@
 //! of the values in its own copy of the array, and the copies are combined at the end. Neither lists nor sorting are
 //! needed then.
 
-use super::kernel::Kernel;
+use super::kernel::TileKernel;
 use super::launch::Launch;
 use super::rows::RowSpec;
 use super::sorted;
@@ -25,17 +25,17 @@ pub(super) struct Copies<'a> {
     first: i64,
     elements: usize,
     /// The identity, and the kernel that fills memory with it.
-    empty: ([u64; 2], Kernel),
+    empty: ([u64; 2], TileKernel),
 }
 
 /// Memory that is divided among tasks.
 #[derive(Clone, Copy)]
-struct Memory(*mut u8);
+struct TaskMemory(*mut u8);
 
 // SAFETY: each task dereferences pointers to its own part only.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for TaskMemory {}
 
-impl Memory {
+impl TaskMemory {
     /// The address `bytes` bytes further on.
     fn at(self, bytes: usize) -> *mut u8 {
         self.0.wrapping_add(bytes)
@@ -68,7 +68,7 @@ impl Launch<'_> {
         let bytes = (elements * rows.size).next_multiple_of(64);
         let room = bytes * (parts - 1);
         let taken = self.scratch.try_take(room).ok_or(RunError::OutOfMemory(room))?;
-        let memory = Memory(taken.as_ptr());
+        let memory = TaskMemory(taken.as_ptr());
         let faults = AtomicU32::new(0);
         let before = (first as isize).wrapping_mul(rows.size as isize);
         self.each(parts, |part| {

@@ -177,7 +177,7 @@ impl Launch<'_> {
         let kept: usize = self.nest.geometry.kept.iter().map(|&a| self.nest.blocks[a]).product();
         let bytes = kept * spec.chunks * spec.stride;
         let memory = self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
-        let results = Results { start: memory.as_ptr(), stride: spec.stride };
+        let results = ChunkResults { start: memory.as_ptr(), stride: spec.stride };
         let faults = AtomicU32::new(0);
         self.each(kept * spec.chunks, |task| {
             let (block, chunk) = (task / spec.chunks, task % spec.chunks);
@@ -222,15 +222,15 @@ pub(super) const OUT_OF_MEMORY: u32 = 1 << 31;
 
 /// The results of chunks, contiguous in scratch memory.
 #[derive(Clone, Copy)]
-struct Results {
+struct ChunkResults {
     start: *mut u8,
     stride: usize,
 }
 
 // SAFETY: each task dereferences the pointer to its own result only.
-unsafe impl Sync for Results {}
+unsafe impl Sync for ChunkResults {}
 
-impl Results {
+impl ChunkResults {
     /// The result of a task.
     fn of(&self, task: usize) -> *mut u8 {
         self.start.wrapping_add(task * self.stride)

@@ -24,7 +24,7 @@ mod run;
 mod sorted;
 
 pub(crate) use kernel::{
-    BLOCK, FoldKernels, IntoPlane, Kernel, RelativeScan, ScanKernels, ScanRows, fault, fold,
+    BLOCK, FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, fault, fold,
     into_plane, moves, relative, scan,
 };
 pub(crate) use launch::Launch;

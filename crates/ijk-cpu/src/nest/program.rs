@@ -2,7 +2,7 @@
 
 use super::geometry::Geometry;
 use super::kernel::{
-    ArgKernels, Compare, Destination, FoldKernels, Kernel, LinkCode, LinkOp, MoveKernels,
+    ArgKernels, Compare, Destination, FoldKernels, LinkCode, LinkOp, MoveKernels, TileKernel,
 };
 use super::rows::{RowBases, RowSpec};
 use crate::Few;
@@ -181,7 +181,7 @@ pub(super) enum Instruction {
 /// A call of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Map {
-    pub(super) kernel: Kernel,
+    pub(super) kernel: TileKernel,
     pub(super) dst: Slot,
     pub(super) sources: [Source; 3],
     /// Bytes of an element of the result.
@@ -393,7 +393,7 @@ pub(super) struct ReduceSpec {
     /// Initial value: the identity, or a value that every other beats.
     pub(super) start: [u64; 2],
     /// Kernel that initialises accumulators.
-    pub(super) splat: Kernel,
+    pub(super) splat: TileKernel,
     /// Most outputs of a block.
     pub(super) outputs: usize,
     /// Offset of the accumulators in scratch memory; they are `stride` bytes apart.

@@ -8,7 +8,7 @@ mod tile;
 use super::kernel::fault;
 use super::program::*;
 use super::rows::List;
-use crate::copy::{Side, dense_strides, fence};
+use crate::copy::{CopySide, dense_strides, fence};
 use crate::runtime::pace::Pace;
 use crate::threads::Workers;
 use smallvec::{SmallVec, smallvec};
@@ -199,8 +199,9 @@ impl<'a> Worker<'a> {
                 }
                 Sink::Store { copier, moved: true } => {
                     let load = &self.nest.loads[0].place;
-                    let from = Side { ptr: self.address(load).cast_const(), strides: &load.inner };
-                    let to = Side { ptr: out, strides: &self.nest.out.inner };
+                    let from =
+                        CopySide { ptr: self.address(load).cast_const(), strides: &load.inner };
+                    let to = CopySide { ptr: out, strides: &self.nest.out.inner };
                     copier.copy(&self.extents, to, from);
                 }
                 Sink::Store { copier, moved: false } => {
@@ -208,8 +209,8 @@ impl<'a> Worker<'a> {
                     let size = self.nest.size;
                     let dense = self.dense(size);
                     let value = self.slots[self.nest.value as usize].cast_const();
-                    let to = Side { ptr: out, strides: &self.nest.out.inner };
-                    copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
+                    let to = CopySide { ptr: out, strides: &self.nest.out.inner };
+                    copier.copy(&self.extents, to, CopySide { ptr: value, strides: &dense });
                 }
                 Sink::StoreRows => self.store_rows(out),
                 Sink::Stream(stream) => self.stream(stream, out),

@@ -5,7 +5,7 @@ use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::cut_at;
 use crate::contract::run::context::Context;
 use crate::contract::select::staged::StagedOutput;
-use crate::copy::{Copier, Side};
+use crate::copy::{Copier, CopySide};
 use crate::runtime::scratch::Scratch;
 use crate::tuning::time::STAGED_CHUNK;
 use std::ops::Range;
@@ -53,8 +53,8 @@ impl<'a> OutputTile<'a> {
         // SAFETY: guaranteed by the caller; the memory has room for all boxes.
         self.boxes(|extents, out, strides, dense, within| unsafe {
             let [strides, within] = [strides, within].map(flip);
-            let from = Side { ptr: out.cast_const(), strides: &strides };
-            self.copier.copy(&flip(extents), Side { ptr: dense, strides: &within }, from);
+            let from = CopySide { ptr: out.cast_const(), strides: &strides };
+            self.copier.copy(&flip(extents), CopySide { ptr: dense, strides: &within }, from);
         });
     }
 
@@ -78,8 +78,8 @@ impl<'a> OutputTile<'a> {
         }
         // SAFETY: guaranteed by the caller.
         self.boxes(|extents, out, strides, dense, within| unsafe {
-            let from = Side { ptr: dense.cast_const(), strides: &within };
-            self.copier.copy(&extents, Side { ptr: out, strides: &strides }, from);
+            let from = CopySide { ptr: dense.cast_const(), strides: &within };
+            self.copier.copy(&extents, CopySide { ptr: out, strides: &strides }, from);
         });
     }
 

@@ -7,7 +7,7 @@ use crate::contract::kernels::small::{COLUMNS, NextBatch, SmallArgs};
 use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::small::{LhsCopy, LhsParts, SmallGemm};
-use crate::copy::Side;
+use crate::copy::CopySide;
 use crate::tuning::order::{KC, SMALL_NARROW_LHS_BYTES};
 use crate::tuning::time::SMALL_TASK_COLUMNS;
 use std::array;
@@ -220,9 +220,9 @@ impl LhsCopy {
     pub(crate) unsafe fn copy(&self, values: usize, to: *mut u8, from: *const u8) {
         let mut extents = self.extents.clone();
         extents[self.outermost] = values;
-        let side = Side { ptr: from, strides: &self.from };
+        let side = CopySide { ptr: from, strides: &self.from };
         // SAFETY: guaranteed by the caller.
-        unsafe { self.copier.copy(&extents, Side { ptr: to, strides: &self.to }, side) };
+        unsafe { self.copier.copy(&extents, CopySide { ptr: to, strides: &self.to }, side) };
     }
 }
 

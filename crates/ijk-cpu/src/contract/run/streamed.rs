@@ -4,7 +4,7 @@ use crate::Level;
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::streamed::StreamedOutput;
-use crate::copy::{Copier, Side};
+use crate::copy::{Copier, CopySide};
 use std::ops::Range;
 
 impl StreamedOutput {
@@ -30,8 +30,9 @@ impl StreamedOutput {
                 let to =
                     problem.m.offset(TensorId::Out, row) + problem.n.offset(TensorId::Out, column);
                 let from = (row - rows.start) as isize + (column - columns.start) as isize * height;
-                let to = Side { ptr: out.wrapping_offset(to * size), strides: &to_strides };
-                let from = Side { ptr: part.wrapping_offset(from * size), strides: &from_strides };
+                let to = CopySide { ptr: out.wrapping_offset(to * size), strides: &to_strides };
+                let from =
+                    CopySide { ptr: part.wrapping_offset(from * size), strides: &from_strides };
                 // SAFETY: guaranteed by the caller.
                 unsafe { copier.copy(&[self.pieces, self.run], to, from) };
             }

@@ -1,6 +1,7 @@
 //! Loads of a body: addresses of their elements in a tile, and the number of these.
 
-use super::{Body, LOAD, LONG_ROW, Operand, PACK};
+use super::costs::{LOAD, PACK};
+use super::{Body, LONG_ROW, Operand};
 use crate::copy::Copier;
 use crate::error::Fault;
 use crate::nest::geometry::Axis;

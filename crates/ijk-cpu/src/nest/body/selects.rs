@@ -1,6 +1,7 @@
 //! Selects that are skipped if the condition holds for a whole tile: the slot then points to the selected operand.
 
-use super::{Body, CHEAP, Operand};
+use super::costs::CHEAP;
+use super::{Body, Operand};
 use crate::error::Fault;
 use crate::nest::kernel::moves;
 use crate::nest::program::{Instruction, OUT, Over, Slot};

@@ -1,7 +1,8 @@
 //! Fusion of the comparisons `0 <= value` and `value < end`, a bounds check, to one instruction.
 
 use super::super::kernel::within;
-use super::{Body, CHEAP, Operand};
+use super::costs::CHEAP;
+use super::{Body, Operand};
 use crate::error::Fault;
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar};

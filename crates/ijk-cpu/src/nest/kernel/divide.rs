@@ -5,7 +5,7 @@
 //! complement of `x`.
 
 use super::fault;
-use super::map::Kernel;
+use super::map::TileKernel;
 use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{Ordered, OrderedNumber};
@@ -136,7 +136,7 @@ divide! {
 }
 
 /// # Safety
-/// As for [`Kernel`]; the second operand is a splat.
+/// As for [`TileKernel`]; the second operand is a splat.
 #[inline(always)]
 unsafe fn by_one<O: Division>(
     n: usize,
@@ -190,7 +190,7 @@ unsafe fn multiplied<O: Division, const NEGATIVE: bool>(
 }
 
 /// # Safety
-/// As for [`Kernel`]; the first operand is a splat if `A`.
+/// As for [`TileKernel`]; the first operand is a splat if `A`.
 #[inline(always)]
 unsafe fn by_each<O: Division, const A: bool>(
     n: usize,
@@ -230,7 +230,7 @@ leveled!(
 );
 
 /// The kernel of integer quotients or remainders; one operand may be a splat.
-pub(super) fn divided<O: Division>(level: Level, a: bool, b: bool) -> Option<Kernel> {
+pub(super) fn divided<O: Division>(level: Level, a: bool, b: bool) -> Option<TileKernel> {
     match (a, b) {
         (false, true) => Some(kernel_by_one::<O>(level)),
         (false, false) => Some(kernel_by_each::<O, false>(level)),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     /// Result of a kernel, and true if it reports a division by zero.
-    fn run<T: Copy + Default>(kernel: Kernel, x: &[T], y: &[T]) -> (Vec<T>, bool) {
+    fn run<T: Copy + Default>(kernel: TileKernel, x: &[T], y: &[T]) -> (Vec<T>, bool) {
         let mut out = vec![T::default(); x.len().max(y.len())];
         let n = out.len();
         let (a, b) = (x.as_ptr().cast(), y.as_ptr().cast());

@@ -9,11 +9,11 @@ use crate::simd::leveled;
 /// # Safety
 /// `dst` and the operands of the kernel point to `n` elements (one, if an operand is a splat) of the kernel's element
 /// types, initialised and aligned; `dst` overlaps no operand. The processor supports the SIMD level of the kernel.
-pub(crate) type Kernel =
+pub(crate) type TileKernel =
     unsafe fn(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32;
 
 /// # Safety
-/// As for [`Kernel`].
+/// As for [`TileKernel`].
 #[inline(always)]
 unsafe fn map1<O: Op1>(n: usize, dst: *mut u8, a: *const u8, _b: *const u8, _c: *const u8) -> u32 {
     let (dst, a) = (dst.cast::<O::Out>(), a.cast::<O::In>());
@@ -30,7 +30,7 @@ unsafe fn map1<O: Op1>(n: usize, dst: *mut u8, a: *const u8, _b: *const u8, _c: 
 }
 
 /// # Safety
-/// As for [`Kernel`]; `A` and `B` mark operands that are splats.
+/// As for [`TileKernel`]; `A` and `B` mark operands that are splats.
 #[inline(always)]
 unsafe fn map2<O: Op2, const A: bool, const B: bool>(
     n: usize,
@@ -72,12 +72,12 @@ leveled!(
 );
 
 /// The kernel of a function of one operand.
-pub(super) fn one<O: Op1>(level: Level) -> Option<Kernel> {
+pub(super) fn one<O: Op1>(level: Level) -> Option<TileKernel> {
     Some(kernel1::<O>(level))
 }
 
 /// The kernel of a cheap function of two operands, one of which may be a splat.
-pub(super) fn light<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
+pub(super) fn light<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<TileKernel> {
     match (a_splat, b_splat) {
         (false, false) => Some(kernel2::<O, false, false>(level)),
         (true, false) => Some(kernel2::<O, true, false>(level)),
@@ -87,6 +87,6 @@ pub(super) fn light<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Optio
 }
 
 /// The kernel of a function of two operands so expensive that splats do not matter.
-pub(super) fn heavy<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
+pub(super) fn heavy<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<TileKernel> {
     (!a_splat && !b_splat).then(|| kernel2::<O, false, false>(level))
 }

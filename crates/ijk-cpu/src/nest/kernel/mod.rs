@@ -24,7 +24,7 @@ pub(crate) use arg::{ArgKernels, arg};
 pub(crate) use chain::{Compare, Destination, Link, LinkCode, LinkOp, chain, chains, streams};
 pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};
-pub(crate) use map::Kernel;
+pub(crate) use map::TileKernel;
 pub(crate) use moves::{Ascends, MoveKernels, all_hold, ascends, in_range, iota, moves, within};
 pub(crate) use random::draws;
 pub(crate) use relative::{RelativeScan, relative};

@@ -1,6 +1,6 @@
 //! Kernels that move elements by size without interpreting them, and that compute indices.
 
-use super::{fault, map::Kernel};
+use super::{fault, map::TileKernel};
 use crate::lines::{AHEAD, prefetch_all};
 use crate::simd::Level;
 use crate::simd::leveled;
@@ -29,19 +29,19 @@ pub(crate) struct MoveKernels {
     /// Bytes of an element.
     pub size: usize,
     /// `dst[i] = a[0]`.
-    pub splat: Kernel,
+    pub splat: TileKernel,
     /// `dst[i] = a[i]`.
-    pub copy: Kernel,
+    pub copy: TileKernel,
     /// `dst[i] = if a[i] { b[i] } else { c[i] }`, with `a` of bools.
-    pub select: Kernel,
+    pub select: TileKernel,
     /// `dst[i] = b[a[i]]`, with `a` of checked i64 offsets.
-    pub gather: Kernel,
+    pub gather: TileKernel,
     /// `array[offsets[i]] = tile[i]` in turn.
     pub scatter: Scatter,
 }
 
 /// # Safety
-/// As for [`Kernel`], with `a` a splat.
+/// As for [`TileKernel`], with `a` a splat.
 #[inline(always)]
 unsafe fn splat<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *const u8) -> u32 {
     // SAFETY: a splat has one element, `dst` has `n`.
@@ -53,7 +53,7 @@ unsafe fn splat<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: 
 }
 
 /// # Safety
-/// As for [`Kernel`].
+/// As for [`TileKernel`].
 #[inline(always)]
 unsafe fn copy<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *const u8) -> u32 {
     // SAFETY: both have `n` elements and do not overlap.
@@ -62,7 +62,7 @@ unsafe fn copy<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *
 }
 
 /// # Safety
-/// As for [`Kernel`], with `a` of bools.
+/// As for [`TileKernel`], with `a` of bools.
 #[inline(always)]
 unsafe fn select<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32 {
     for i in 0..n {
@@ -159,7 +159,7 @@ unsafe fn range_check(n: usize, offsets: *const i64, least: i64, greatest: i64) 
 /// `dst[i] = 0 <= a[i] < b[0]` for i64, combined with `c[i]` if there is another condition.
 ///
 /// # Safety
-/// As for [`Kernel`], with `b` a nonnegative splat, and `c` of bools if `AND`.
+/// As for [`TileKernel`], with `b` a nonnegative splat, and `c` of bools if `AND`.
 #[inline(always)]
 unsafe fn window<const AND: bool>(
     n: usize,
@@ -208,7 +208,7 @@ leveled!(window_at, window, [const AND: bool], [AND],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32);
 
 /// The kernel that compares numbers with a window, combined with another condition if `and`.
-pub(crate) fn within(level: Level, and: bool) -> Kernel {
+pub(crate) fn within(level: Level, and: bool) -> TileKernel {
     if and { window_at::<true>(level) } else { window_at::<false>(level) }
 }
 

@@ -1,7 +1,7 @@
 //! Kernels of powers: integers by squaring whole strips, floats by a single exponent.
 
 use super::fault;
-use super::map::Kernel;
+use super::map::TileKernel;
 use super::strips::{Split2, stripped2};
 use crate::simd::Level;
 use crate::simd::leveled;
@@ -75,7 +75,7 @@ fn raise<T: Whole>(bases: &mut [T; STRIP], exponents: &mut [T; STRIP]) -> bool {
 }
 
 /// # Safety
-/// As for [`Kernel`]; `A` and `B` mark operands that are splats.
+/// As for [`TileKernel`]; `A` and `B` mark operands that are splats.
 #[inline(always)]
 unsafe fn whole<O: Integers, const A: bool, const B: bool>(
     n: usize,
@@ -116,7 +116,7 @@ leveled!(
 );
 
 /// The kernel of integer powers; one operand may be a splat.
-pub(super) fn whole_powers<O: Integers>(level: Level, a: bool, b: bool) -> Option<Kernel> {
+pub(super) fn whole_powers<O: Integers>(level: Level, a: bool, b: bool) -> Option<TileKernel> {
     match (a, b) {
         (false, false) => Some(kernel::<O, false, false>(level)),
         (true, false) => Some(kernel::<O, true, false>(level)),
@@ -126,7 +126,7 @@ pub(super) fn whole_powers<O: Integers>(level: Level, a: bool, b: bool) -> Optio
 }
 
 /// # Safety
-/// As for [`Kernel`]; the second operand is a splat.
+/// As for [`TileKernel`]; the second operand is a splat.
 #[inline(always)]
 unsafe fn by_one<O: Split2<T: Real>>(
     n: usize,
@@ -170,6 +170,6 @@ leveled!(
 );
 
 /// The kernel of powers of floats; one operand may be a splat.
-pub(super) fn powers<O: Split2<T: Real>>(level: Level, a: bool, b: bool) -> Option<Kernel> {
+pub(super) fn powers<O: Split2<T: Real>>(level: Level, a: bool, b: bool) -> Option<TileKernel> {
     if b { (!a).then(|| kernel_by_one::<O>(level)) } else { stripped2::<O>(level, a, b) }
 }

@@ -1,6 +1,6 @@
 //! Uniform random numbers: the loops of [`ijk_types::random`].
 
-use super::{fault, map::Kernel};
+use super::{fault, map::TileKernel};
 use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, ScalarError, random};
@@ -29,7 +29,7 @@ impl Drawn for f64 {
 /// key to the counters.
 ///
 /// # Safety
-/// As for [`Kernel`]; `b` and `c` are splats if `SPLAT`.
+/// As for [`TileKernel`]; `b` and `c` are splats if `SPLAT`.
 #[inline(always)]
 unsafe fn draw<T: Drawn, const SPLAT: bool>(
     n: usize,
@@ -67,7 +67,7 @@ leveled!(
 
 /// The kernel that draws numbers of a type from states, with lower and upper bounds; both bounds are splats, or neither
 /// is.
-pub(crate) fn draws(t: DType, level: Level, splat: bool) -> Option<Kernel> {
+pub(crate) fn draws(t: DType, level: Level, splat: bool) -> Option<TileKernel> {
     match (t, splat) {
         (DType::I64, false) => Some(draw_at::<i64, false>(level)),
         (DType::I64, true) => Some(draw_at::<i64, true>(level)),

@@ -42,7 +42,7 @@ const LINES: usize = 8;
 
 /// The same with the element type.
 #[derive(Clone, Copy)]
-struct Rows<T> {
+struct TypedRows<T> {
     counts: [usize; 2],
     out: *mut T,
     to: *const i64,
@@ -53,7 +53,7 @@ struct Rows<T> {
     scales: *const T,
 }
 
-impl<T: Copy> Rows<T> {
+impl<T: Copy> TypedRows<T> {
     fn new(rows: &RowsTo) -> Self {
         let RowsTo { counts, to, from, .. } = *rows;
         let (out, base, scales) = (rows.out.cast(), rows.base.cast(), rows.scales.cast());
@@ -123,7 +123,7 @@ unsafe fn fold_rows<
 >(
     rows: &RowsTo,
 ) {
-    let (own, length) = (Rows::<O::In>::new(rows), rows.length);
+    let (own, length) = (TypedRows::<O::In>::new(rows), rows.length);
     // SAFETY: guaranteed by the caller.
     unsafe {
         match (size_of::<O::In>(), length) {
@@ -151,7 +151,7 @@ unsafe fn fixed<
     const SCALED: bool,
     const S: usize,
 >(
-    rows: &Rows<O::In>,
+    rows: &TypedRows<O::In>,
 ) {
     let (count, bytes) = (rows.counts[0], S * size_of::<O::In>());
     let mut r = 0;
@@ -187,7 +187,7 @@ unsafe fn strips<
     const WIDE: usize,
 >(
     n: usize,
-    rows: &Rows<O::In>,
+    rows: &TypedRows<O::In>,
 ) {
     let (count, bytes) = (rows.counts[0], (n * size_of::<O::In>()).min(LINES * LINE));
     let mut r = 0;
@@ -235,7 +235,7 @@ unsafe fn strip<
     const S: usize,
 >(
     acc: *mut O::In,
-    rows: &Rows<O::In>,
+    rows: &TypedRows<O::In>,
     (first, end): (usize, usize),
     k: usize,
     bytes: usize,
@@ -266,7 +266,7 @@ unsafe fn add<
     const S: usize,
 >(
     sums: &mut [O::In; S],
-    rows: &Rows<O::In>,
+    rows: &TypedRows<O::In>,
     r: usize,
     k: usize,
 ) {

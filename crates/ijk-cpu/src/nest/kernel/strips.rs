@@ -1,7 +1,7 @@
 //! Functions with rare slow cases, strip by strip: a loop without branches computes the common case and detects rare
 //! operands, for which a second loop recomputes the result.
 
-use super::map::Kernel;
+use super::map::TileKernel;
 use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::math::{double, single};
@@ -121,7 +121,7 @@ macro_rules! pow {
 pow!(f32: single, f64: double);
 
 /// # Safety
-/// As for [`Kernel`].
+/// As for [`TileKernel`].
 #[inline(always)]
 unsafe fn map1<O: Split1>(
     n: usize,
@@ -159,7 +159,7 @@ unsafe fn map1<O: Split1>(
 }
 
 /// # Safety
-/// As for [`Kernel`]; `A` and `B` mark operands that are splats.
+/// As for [`TileKernel`]; `A` and `B` mark operands that are splats.
 #[inline(always)]
 unsafe fn map2<O: Split2, const A: bool, const B: bool>(
     n: usize,
@@ -214,12 +214,16 @@ leveled!(
 );
 
 /// The kernel of a function of one operand.
-pub(super) fn stripped<O: Split1>(level: Level) -> Option<Kernel> {
+pub(super) fn stripped<O: Split1>(level: Level) -> Option<TileKernel> {
     Some(kernel1::<O>(level))
 }
 
 /// The kernel of a function of two operands, one of which may be a splat.
-pub(super) fn stripped2<O: Split2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
+pub(super) fn stripped2<O: Split2>(
+    level: Level,
+    a_splat: bool,
+    b_splat: bool,
+) -> Option<TileKernel> {
     match (a_splat, b_splat) {
         (false, false) => Some(kernel2::<O, false, false>(level)),
         (true, false) => Some(kernel2::<O, true, false>(level)),

@@ -1,7 +1,7 @@
 //! Table of kernels by operator and element type.
 
 use super::divide::{Quotient, Remainder, divided};
-use super::map::{Kernel, heavy, light, one};
+use super::map::{TileKernel, heavy, light, one};
 use super::op::*;
 use super::power::{IntPow, powers, whole_powers};
 use super::strips::{
@@ -40,7 +40,7 @@ macro_rules! of {
 }
 
 /// The kernel of a function of one operand of type `t`; `None` if it does not support the type.
-pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<Kernel> {
+pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<TileKernel> {
     match op {
         UnaryOp::Neg => of!(t, NUMBER, one::<Neg>(level)),
         UnaryOp::Recip if t.is_integer() => of!(t, INTEGER, one::<IntRecip>(level)),
@@ -76,7 +76,7 @@ pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<Kernel> {
 }
 
 /// The kernel of a cast.
-fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
+fn cast(from: DType, to: DType, level: Level) -> Option<TileKernel> {
     if to.is_complex() {
         return to_complex(from, to, level);
     }
@@ -98,7 +98,7 @@ fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
 }
 
 /// The kernel of a cast of a float to an integer type.
-fn truncate(from: DType, to: DType, level: Level) -> Option<Kernel> {
+fn truncate(from: DType, to: DType, level: Level) -> Option<TileKernel> {
     type FromF32<U> = Truncate<f32, U>;
     type FromF64<U> = Truncate<f64, U>;
     match from {
@@ -108,7 +108,7 @@ fn truncate(from: DType, to: DType, level: Level) -> Option<Kernel> {
 }
 
 /// The kernel of a cast to a complex type.
-fn to_complex(from: DType, to: DType, level: Level) -> Option<Kernel> {
+fn to_complex(from: DType, to: DType, level: Level) -> Option<TileKernel> {
     type ToC64<T> = Embed<T, C64>;
     type ToC128<T> = Embed<T, C128>;
     match (from, to) {
@@ -138,7 +138,7 @@ fn real(t: DType) -> bool {
 
 /// The kernel of a function of two operands of type `t`, one of which may be a splat if [`takes_splat`]; `None` if it
 /// does not support the type. For `Gt` and `Ge`, exchange the operands of `Lt` and `Le`.
-pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> Option<Kernel> {
+pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> Option<TileKernel> {
     match op {
         BinaryOp::Add => of!(t, ALL, light::<Add>(level, a, b)),
         BinaryOp::Mul => of!(t, ALL, light::<Mul>(level, a, b)),
@@ -173,7 +173,7 @@ pub(crate) fn joined(
     t: DType,
     level: Level,
     (a, b): (bool, bool),
-) -> Option<Kernel> {
+) -> Option<TileKernel> {
     type ExpSub<T> = Then<Exp<T>, Sub<T>>;
     type AbsSub<T> = Then<Abs<T>, Sub<T>>;
     type SqrtAdd<T> = Then<Sqrt<T>, Add<T>>;
@@ -267,7 +267,7 @@ mod tests {
         };
         #[allow(clippy::eq_op, reason = "NaN is what differs from itself")]
         let is = |got: T, exact: Option<T>| exact.is_none_or(|e| got.same_bits(e) || e != e);
-        let run = |kernel: Kernel, a: &[T], b: &[T]| {
+        let run = |kernel: TileKernel, a: &[T], b: &[T]| {
             let mut out = vec![T::default(); a.len().max(b.len())];
             let (n, dst) = (out.len(), out.as_mut_ptr().cast());
             let (a, b) = (a.as_ptr().cast(), b.as_ptr().cast());

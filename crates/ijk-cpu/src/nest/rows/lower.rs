@@ -1,7 +1,7 @@
 //! Lowering of a row pattern to the program of a worker.
 
 use super::super::body::{self, Body};
-use super::super::kernel::{self, Kernel};
+use super::super::kernel::{self, TileKernel};
 use super::super::lower::Lowering;
 use super::super::scalar_bits;
 use super::program::{Choice, RowOperand, RowProgram, RowStep};
@@ -331,7 +331,7 @@ impl<'a, 'b> Maker<'a, 'b> {
             return operand;
         }
         let dst = self.register::<0>(t, []);
-        let kernel: Kernel = kernel::moves(t, self.lowering.level).splat;
+        let kernel: TileKernel = kernel::moves(t, self.lowering.level).splat;
         self.map(kernel, dst, [operand; 3]);
         dst
     }
@@ -366,7 +366,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         }
     }
 
-    fn map(&mut self, kernel: Kernel, dst: RowOperand, sources: [RowOperand; 3]) {
+    fn map(&mut self, kernel: TileKernel, dst: RowOperand, sources: [RowOperand; 3]) {
         let by_row = sources.iter().any(|source| source.is_by_row());
         self.push(RowStep::Map { kernel, dst, sources, by_row });
     }

@@ -22,7 +22,7 @@ pub(super) use program::RowProgram;
 pub(super) use run::{Batch, RowBases};
 pub(super) use table::{List, Table};
 
-use super::kernel::{Ascends, CombineAt, FoldKernels, FoldRowsTo, Kernel};
+use super::kernel::{Ascends, CombineAt, FoldKernels, FoldRowsTo, TileKernel};
 use super::program::{OffsetCheck, Slot};
 use crate::copy::Copier;
 use smallvec::SmallVec;
@@ -65,7 +65,7 @@ pub(super) struct RowSpec {
     /// Bytes of an element of the output.
     pub size: usize,
     /// The value that fills a row, with its kernel.
-    pub fill: Option<([u64; 2], Kernel)>,
+    pub fill: Option<([u64; 2], TileKernel)>,
     /// The kernels that combine rows; `None` stores them.
     pub fold: Option<FoldKernels>,
     /// The kernel that combines many rows at once, if nothing else is to be done.
@@ -73,9 +73,9 @@ pub(super) struct RowSpec {
     /// True if the elements of a row are combined with each other.
     pub along: bool,
     /// The kernel that combines the fill value with a row in one pass.
-    pub fresh: Option<Kernel>,
+    pub fresh: Option<TileKernel>,
     /// The identity and the kernel that fills memory with it, if the result is independent of the order of combination.
-    pub apart: Option<([u64; 2], Kernel)>,
+    pub apart: Option<([u64; 2], TileKernel)>,
     /// The copy of rows with non-temporal stores, if they pay.
     pub stream: Option<Copier>,
     /// Offset of registers in a worker's scratch memory.

@@ -1,6 +1,6 @@
 //! The program of a row: kernels over its elements, one piece that fits L1 at a time.
 
-use super::super::kernel::Kernel;
+use super::super::kernel::TileKernel;
 use super::RowSpec;
 use super::run::{Batch, RowBases};
 
@@ -26,7 +26,7 @@ pub(in super::super) struct RowProgram {
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum RowStep {
     /// Applies a kernel: to one row at a time, or to all rows in registers.
-    Map { kernel: Kernel, dst: RowOperand, sources: [RowOperand; 3], by_row: bool },
+    Map { kernel: TileKernel, dst: RowOperand, sources: [RowOperand; 3], by_row: bool },
     /// Copies the first source if the condition, a bool for the row, holds, else the second.
     Choose { condition: RowOperand, dst: RowOperand, sources: [RowOperand; 2], kernels: Choice },
 }
@@ -34,8 +34,8 @@ pub(in super::super) enum RowStep {
 /// Kernels that copy a source with a value for each element, and broadcast one with a single value.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Choice {
-    pub copy: Kernel,
-    pub splat: Kernel,
+    pub copy: TileKernel,
+    pub splat: TileKernel,
 }
 
 /// Location of an operand.

@@ -4,7 +4,7 @@ use super::super::kernel::{FoldKernels, fault};
 use super::super::program::*;
 use super::super::reduce::Accumulators;
 use super::{Axes, Worker};
-use crate::copy::{Copier, Side, dense_strides};
+use crate::copy::{Copier, CopySide, dense_strides};
 use smallvec::smallvec;
 use std::ops::Range;
 
@@ -181,8 +181,8 @@ impl Worker<'_> {
                 let bytes = extents.iter().product::<usize>() * size;
                 return std::ptr::copy_nonoverlapping(values.cast_const(), out, bytes);
             }
-            let from = Side { ptr: values.cast_const(), strides: &dense };
-            spec.copier.copy(&extents, Side { ptr: out, strides: &spec.out }, from);
+            let from = CopySide { ptr: values.cast_const(), strides: &dense };
+            spec.copier.copy(&extents, CopySide { ptr: out, strides: &spec.out }, from);
         }
     }
 }
@@ -211,10 +211,10 @@ pub(super) unsafe fn combine(
         if dense[..] == *strides {
             return (fold.down)(1, n, out, values);
         }
-        let from = Side { ptr: out.cast_const(), strides };
-        copier.copy(extents, Side { ptr: register, strides: &dense }, from);
+        let from = CopySide { ptr: out.cast_const(), strides };
+        copier.copy(extents, CopySide { ptr: register, strides: &dense }, from);
         (fold.down)(1, n, register, values);
-        let from = Side { ptr: register.cast_const(), strides: &dense };
-        copier.copy(extents, Side { ptr: out, strides }, from);
+        let from = CopySide { ptr: register.cast_const(), strides: &dense };
+        copier.copy(extents, CopySide { ptr: out, strides }, from);
     }
 }

@@ -1,9 +1,9 @@
 //! Execution of a tile's program: loads, then instructions, strip by strip with other work in between.
 
-use super::super::kernel::{Destination, Kernel, all_hold, streams};
+use super::super::kernel::{Destination, TileKernel, all_hold, streams};
 use super::super::program::*;
 use super::{Axes, Worker, check_offsets};
-use crate::copy::{Side, dense_strides};
+use crate::copy::{CopySide, dense_strides};
 use crate::lines::{LINE, prefetch_all_far};
 use smallvec::smallvec;
 
@@ -160,9 +160,9 @@ impl<'a> Worker<'a> {
                     let axes = self.extents.len() - usize::from(rows);
                     let mut dense: Axes<isize> = smallvec![0; axes];
                     dense_strides(&self.extents[..axes], load.size, &mut dense);
-                    let to = Side { ptr: self.slots[load.slot as usize], strides: &dense };
+                    let to = CopySide { ptr: self.slots[load.slot as usize], strides: &dense };
                     let strides = &load.place.inner[..axes];
-                    let from = Side { ptr: from.cast_const(), strides };
+                    let from = CopySide { ptr: from.cast_const(), strides };
                     // SAFETY: the check of the nest ensures that the load's elements exist for the whole domain; the
                     // register has room for a tile and overlaps no live one.
                     unsafe { copier.copy(&self.extents[..axes], to, from) };
@@ -253,8 +253,8 @@ impl<'a> Worker<'a> {
                         return stream.copier.row(self.points, out, value);
                     }
                     let dense = self.dense(size);
-                    let to = Side { ptr: out, strides: &self.nest.out.inner };
-                    stream.copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
+                    let to = CopySide { ptr: out, strides: &self.nest.out.inner };
+                    stream.copier.copy(&self.extents, to, CopySide { ptr: value, strides: &dense });
                 }
             }
         }
@@ -267,6 +267,26 @@ impl<'a> Worker<'a> {
             Over::Rows => self.points / self.row(),
             Over::Columns => self.row(),
             Over::Points => self.points,
+        }
+    }
+
+    /// Selects elements by a condition: if it holds everywhere, the slot becomes that of the chosen operand.
+    ///
+    /// # Safety
+    /// As for [`step`](Self::step).
+    #[inline]
+    unsafe fn select(&mut self, map: &Map, register: usize) {
+        let [condition, chosen, _] = map.sources.map(|source| self.slots[source.slot as usize]);
+        // SAFETY: the condition is computed, one bool for each point.
+        if unsafe { all_hold(condition.cast_const().cast(), self.points) } {
+            self.slots[map.dst as usize] = chosen;
+            return;
+        }
+        let dst = self.scratch.wrapping_add(register);
+        self.slots[map.dst as usize] = dst;
+        // SAFETY: operands are computed, one element for each point; the register has room.
+        unsafe {
+            self.strips(map, usize::MAX, |first, strip| strip.compute(dst.add(first * map.size)));
         }
     }
 
@@ -290,23 +310,8 @@ impl<'a> Worker<'a> {
                 // SAFETY: the whole value or rows of it; operands are computed.
                 unsafe { self.links(chain, usize::MAX, chain.places(dst, false), |_, _| {}) };
             }
-            Instruction::Select { map, register } => {
-                let [condition, chosen, _] =
-                    map.sources.map(|source| self.slots[source.slot as usize]);
-                // SAFETY: the condition is computed, one bool for each point.
-                if unsafe { all_hold(condition.cast_const().cast(), self.points) } {
-                    self.slots[map.dst as usize] = chosen;
-                    return;
-                }
-                let dst = self.scratch.wrapping_add(*register);
-                self.slots[map.dst as usize] = dst;
-                // SAFETY: operands are computed, one element for each point; the register has room.
-                unsafe {
-                    self.strips(map, usize::MAX, |first, strip| {
-                        strip.compute(dst.add(first * map.size))
-                    });
-                }
-            }
+            // SAFETY: operands are computed.
+            Instruction::Select { map, register } => unsafe { self.select(map, *register) },
             Instruction::Index { dst, constant, steps, inner, iota, over } => {
                 let origin = steps.iter().enumerate().fold(*constant, |sum, (a, &step)| {
                     let at = self.block[a] * self.nest.geometry.loops[a].tile;
@@ -347,7 +352,7 @@ const CHAIN_STRIP: usize = 1024;
 /// Contiguous elements of a value to compute.
 #[derive(Clone, Copy, Debug)]
 struct Strip {
-    kernel: Kernel,
+    kernel: TileKernel,
     /// Number of elements.
     count: usize,
     /// The operands.

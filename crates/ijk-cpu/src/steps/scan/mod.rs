@@ -15,7 +15,7 @@ pub(crate) use relative::RelativeProgram;
 
 use crate::copy::Copier;
 use crate::error::Fault;
-use crate::nest::{FoldKernels, Kernel, ScanKernels, fold, moves, scalar_bits, scan};
+use crate::nest::{FoldKernels, ScanKernels, TileKernel, fold, moves, scalar_bits, scan};
 use crate::origin::Origin;
 use crate::simd::Level;
 use ijk_plan::plan::Scan;
@@ -43,7 +43,7 @@ pub(crate) struct ScanProgram {
     /// The identity.
     start: [u64; 2],
     /// Kernel that fills sums with the identity.
-    splat: Kernel,
+    splat: TileKernel,
     /// Copy of values that are not contiguous.
     copier: Copier,
 }

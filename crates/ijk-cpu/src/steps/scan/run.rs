@@ -2,7 +2,7 @@
 
 use super::strand::{PACKED, StrandLayout};
 use super::{ScanProgram, ScanRowAxis};
-use crate::copy::Side;
+use crate::copy::CopySide;
 use crate::error::RunError;
 use crate::nest::{BLOCK, ScanRows};
 use crate::runtime::scratch::{Need, ScratchPool};
@@ -273,10 +273,10 @@ impl ScanRun<'_> {
     /// They are elements, and `packed` has room.
     unsafe fn pack(&self, length: usize, packed: *mut u8, from: *const u8) {
         let scan = self.scan;
-        let to = Side { ptr: packed, strides: &[scan.size as isize] };
+        let to = CopySide { ptr: packed, strides: &[scan.size as isize] };
         // SAFETY: guaranteed by the caller.
         unsafe {
-            scan.copier.copy(&[length], to, Side { ptr: from, strides: &[scan.from.step] });
+            scan.copier.copy(&[length], to, CopySide { ptr: from, strides: &[scan.from.step] });
         }
     }
 
@@ -318,8 +318,8 @@ impl ScanRun<'_> {
                         self.pack(length, free, source(first));
                         (scan.kernels.up)([1, length], sums, free, free, [0; 2]);
                         let packed =
-                            Side { ptr: free.cast_const(), strides: &[scan.size as isize] };
-                        let to = Side { ptr: target(first), strides: &[scan.to.step] };
+                            CopySide { ptr: free.cast_const(), strides: &[scan.size as isize] };
+                        let to = CopySide { ptr: target(first), strides: &[scan.to.step] };
                         scan.copier.copy(&[length], to, packed);
                     }
                 }

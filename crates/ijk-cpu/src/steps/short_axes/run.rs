@@ -3,7 +3,7 @@
 use super::ShortAxesProgram;
 use super::kernel::ShortAxesArgs;
 use super::tables::{CopyMethod, OperandCopy};
-use crate::copy::Side;
+use crate::copy::CopySide;
 use crate::error::RunError;
 use crate::runtime::scratch::{Need, Scratch, ScratchPool};
 use crate::runtime::threads::Workers;
@@ -109,9 +109,9 @@ impl ShortAxesProgram {
                     let first = range.start as isize;
                     // SAFETY: guaranteed by the caller; parts of the copy are disjoint.
                     unsafe {
-                        let to = Side { ptr: sides.to.offset(first * step), strides: steps };
+                        let to = CopySide { ptr: sides.to.offset(first * step), strides: steps };
                         let from = sides.from.offset(first * from_step);
-                        self.copier.copy(&extents, to, Side { ptr: from, strides: from_steps });
+                        self.copier.copy(&extents, to, CopySide { ptr: from, strides: from_steps });
                     }
                 };
                 workers.parallel_ranges(n, cost, part);

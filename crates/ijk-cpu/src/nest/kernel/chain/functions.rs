@@ -1,0 +1,150 @@
+//! Functions of links, dispatched once for several vectors.
+
+use super::fetch::{Each, Fetch, One, Rounded, Times, Value};
+use super::link::{Code, EACH, EACH_TIMES_EACH, EACH_TIMES_ONE, Link, LinkOp, ONE, ONE_TIMES_ONE};
+use crate::simd::Float;
+
+/// Replaces each value by a function of it and of an operand's vector.
+macro_rules! each {
+    ($values:ident, $value:ident, $x:ident = $operand:expr => $new:expr) => {{
+        let operand = $operand;
+        for k in 0..K {
+            // SAFETY: guaranteed by the caller of `linked`.
+            let ($value, $x): (V, V) = unsafe { ($values[k], operand.get(k)) };
+            $values[k] = $new;
+        }
+    }};
+}
+
+/// Replaces each value by a function of it.
+macro_rules! own {
+    ($values:ident, $value:ident => $new:expr) => {
+        for value in &mut $values {
+            let $value = *value;
+            *value = $new;
+        }
+    };
+}
+
+/// The values after a link, for elements from `at` on.
+///
+/// # Safety
+/// Operands have these elements, or one.
+#[inline(always)]
+pub(super) unsafe fn linked<V: Value, const K: usize, const PART: bool>(
+    simd: V::Simd,
+    link: &Link,
+    (at, count): (usize, usize),
+    mut values: [V; K],
+) -> [V; K] {
+    let [a, b, c] = link.operands;
+    let each = |operand: *const u8| {
+        Each::<V::Element, PART>(operand.cast::<V::Element>().wrapping_add(at), count)
+    };
+    let one = |operand: *const u8| {
+        // SAFETY: operands have one element.
+        One(V::splat(simd, unsafe { operand.cast::<V::Element>().read() }))
+    };
+    let lanes = if PART { count } else { V::LANES };
+    macro_rules! rounded {
+        ($t:ty) => {
+            Rounded(a.cast::<$t>().wrapping_add(at), lanes)
+        };
+    }
+    // One dispatch for each link, by function and kind of operand.
+    macro_rules! functions {
+        ($($op:ident: $value:ident, $x:ident => $new:expr;)*) => {
+            match link.code.code {
+                $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => each!(values, $value, $x = each(a) => $new),
+                Code::<{ LinkOp::$op as u8 }, ONE>::IS => each!(values, $value, $x = one(a) => $new),
+                Code::<{ LinkOp::$op as u8 }, EACH_TIMES_EACH>::IS => {
+                    each!(values, $value, $x = Times(each(a), each(b)) => $new)
+                }
+                Code::<{ LinkOp::$op as u8 }, EACH_TIMES_ONE>::IS => {
+                    each!(values, $value, $x = Times(each(a), one(b)) => $new)
+                }
+                Code::<{ LinkOp::$op as u8 }, ONE_TIMES_ONE>::IS => {
+                    each!(values, $value, $x = Times(one(a), one(b)) => $new)
+                })*
+                Code::<{ LinkOp::StartI32 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i32) => x),
+                Code::<{ LinkOp::StartI64 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i64) => x),
+                Code::<{ LinkOp::Square as u8 }, ONE>::IS => own!(values, v => v.mul(v)),
+                Code::<{ LinkOp::Cube as u8 }, ONE>::IS => own!(values, v => v.mul(v).mul(v)),
+                Code::<{ LinkOp::Neg as u8 }, ONE>::IS => {
+                    let zero = V::splat(simd, -V::Element::from(0));
+                    own!(values, v => zero.sub(v))
+                }
+                Code::<{ LinkOp::Abs as u8 }, ONE>::IS => own!(values, v => v.abs()),
+                Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => own!(values, v => v.sqrt()),
+                // SAFETY: guaranteed by the caller.
+                code => values = unsafe {
+                    let first = (each(a), one(a));
+                    match (link.code.ones[1], link.code.ones[2]) {
+                        (true, true) => chosen(code, values, first, one(b), one(c)),
+                        (true, false) => chosen(code, values, first, one(b), each(c)),
+                        (false, true) => chosen(code, values, first, each(b), one(c)),
+                        (false, false) => chosen(code, values, first, each(b), each(c)),
+                    }
+                },
+            }
+        };
+    }
+    functions! {
+        Start: _value, x => x;
+        Add: value, x => value.add(x);
+        Sub: value, x => value.sub(x);
+        SubFrom: value, x => x.sub(value);
+        Mul: value, x => value.mul(x);
+        Div: value, x => value.div(x);
+        DivInto: value, x => x.div(value);
+        Max: value, x => value.max_nan(x);
+        MaxOf: value, x => x.max_nan(value);
+        Min: value, x => value.min_nan(x);
+        MinOf: value, x => x.min_nan(value);
+    }
+    values
+}
+
+/// The values after a link that compares `x` and `y`, given the first operand as both kinds.
+///
+/// # Safety
+/// Operands have a vector for each value; of the first operand, the kind of the link has.
+#[inline(always)]
+unsafe fn chosen<V: Float, const K: usize>(
+    code: u8,
+    mut values: [V; K],
+    (each, one): (impl Fetch<V>, impl Fetch<V>),
+    x: impl Fetch<V>,
+    y: impl Fetch<V>,
+) -> [V; K] {
+    macro_rules! functions {
+        ($($op:ident: $value:ident, $other:ident => $compare:ident($yes:ident, $no:ident);)*) => {
+            match code {
+                $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => {
+                    functions!(@ each, $value, $other, $compare($yes, $no))
+                }
+                Code::<{ LinkOp::$op as u8 }, ONE>::IS => {
+                    functions!(@ one, $value, $other, $compare($yes, $no))
+                })*
+                _ => {}
+            }
+        };
+        (@ $operand:ident, $value:ident, $other:ident, $compare:ident($yes:ident, $no:ident)) => {
+            for k in 0..K {
+                let $value = values[k];
+                // SAFETY: guaranteed by the caller.
+                let ($other, x, y) = unsafe { ($operand.get(k), x.get(k), y.get(k)) };
+                values[k] = x.$compare(y, $yes, $no);
+            }
+        };
+    }
+    functions! {
+        KeepLt: value, other => where_lt(value, other);
+        KeepLe: value, other => where_le(value, other);
+        KeepEq: value, other => where_eq(value, other);
+        TakeLt: value, other => where_lt(other, value);
+        TakeLe: value, other => where_le(other, value);
+        TakeEq: value, other => where_eq(other, value);
+    }
+    values
+}

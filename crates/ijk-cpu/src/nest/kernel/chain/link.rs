@@ -1,0 +1,195 @@
+//! Links of a chain: their functions, operands and dispatch codes.
+
+use ijk_types::{BinaryOp, DType, UnaryOp};
+
+/// Function of a link, of the value so far and of operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum LinkOp {
+    /// The operand itself: the first link, and only that.
+    Start,
+    /// A 32-bit integer operand, rounded to the type of the chain; only first.
+    StartI32,
+    /// A 64-bit integer operand, likewise.
+    StartI64,
+    /// `value + operand`.
+    Add,
+    /// `value - operand`.
+    Sub,
+    /// `operand - value`.
+    SubFrom,
+    /// `value · operand`.
+    Mul,
+    /// `value / operand`.
+    Div,
+    /// `operand / value`.
+    DivInto,
+    /// Maximum; signs of zeros and NaN as in [`ijk_types::Ordered::max`].
+    Max,
+    /// Maximum with the operand first.
+    MaxOf,
+    /// Minimum.
+    Min,
+    /// Minimum with the operand first.
+    MinOf,
+    /// `value · value`.
+    Square,
+    /// `value · value · value`.
+    Cube,
+    /// `-value`.
+    Neg,
+    /// Absolute value.
+    Abs,
+    /// Square root.
+    Sqrt,
+    /// The value if the second operand is less than the third, else the first operand.
+    KeepLt,
+    /// The same with less or equal.
+    KeepLe,
+    /// The same with equal.
+    KeepEq,
+    /// The first operand if the second is less than the third, else the value.
+    TakeLt,
+    /// The same with less or equal.
+    TakeLe,
+    /// The same with equal.
+    TakeEq,
+}
+
+/// A comparison; false for NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Lt,
+    Le,
+    Eq,
+}
+
+impl Compare {
+    /// The comparison of an operator, if it is one of these.
+    pub fn of(op: BinaryOp) -> Option<Self> {
+        Some(match op {
+            BinaryOp::Lt => Self::Lt,
+            BinaryOp::Le => Self::Le,
+            BinaryOp::Eq => Self::Eq,
+            _ => return None,
+        })
+    }
+
+    /// The links that keep the value if the comparison holds, and that replace it.
+    pub fn links(self) -> [LinkOp; 2] {
+        match self {
+            Self::Lt => [LinkOp::KeepLt, LinkOp::TakeLt],
+            Self::Le => [LinkOp::KeepLe, LinkOp::TakeLe],
+            Self::Eq => [LinkOp::KeepEq, LinkOp::TakeEq],
+        }
+    }
+}
+
+impl LinkOp {
+    /// Returns true for functions of the value alone.
+    pub fn is_unary(self) -> bool {
+        matches!(self, Self::Square | Self::Cube | Self::Neg | Self::Abs | Self::Sqrt)
+    }
+
+    /// Returns true for functions that compare two further operands.
+    pub fn compares(self) -> bool {
+        use LinkOp::{KeepEq, KeepLe, KeepLt, TakeEq, TakeLe, TakeLt};
+        matches!(self, KeepLt | KeepLe | KeepEq | TakeLt | TakeLe | TakeEq)
+    }
+
+    /// The link of a binary function whose first or second operand is the value so far.
+    pub fn of_binary(op: BinaryOp, value_first: bool) -> Option<Self> {
+        Some(match (op, value_first) {
+            (BinaryOp::Add, _) => Self::Add,
+            (BinaryOp::Mul, _) => Self::Mul,
+            (BinaryOp::Sub, true) => Self::Sub,
+            (BinaryOp::Sub, false) => Self::SubFrom,
+            (BinaryOp::Div, true) => Self::Div,
+            (BinaryOp::Div, false) => Self::DivInto,
+            (BinaryOp::Max, true) => Self::Max,
+            (BinaryOp::Max, false) => Self::MaxOf,
+            (BinaryOp::Min, true) => Self::Min,
+            (BinaryOp::Min, false) => Self::MinOf,
+            _ => return None,
+        })
+    }
+
+    /// The link of a unary function.
+    pub fn of_unary(op: UnaryOp) -> Option<Self> {
+        Some(match op {
+            UnaryOp::Neg => Self::Neg,
+            UnaryOp::Abs => Self::Abs,
+            UnaryOp::Sqrt => Self::Sqrt,
+            _ => return None,
+        })
+    }
+
+    /// The link that starts with elements of another type, for a chain of type `to`.
+    pub fn of_cast(from: DType, to: DType) -> Option<Self> {
+        Some(match (from, to) {
+            (DType::I32, DType::F32 | DType::F64) => Self::StartI32,
+            (DType::I64, DType::F32 | DType::F64) => Self::StartI64,
+            _ => return None,
+        })
+    }
+}
+
+/// Function of a link and kinds of its operands, as one dispatch code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkCode {
+    pub(super) code: u8,
+    /// Operands that are broadcast scalars; the others are contiguous elements.
+    pub(super) ones: [bool; 3],
+}
+
+impl LinkCode {
+    /// The operand is the first one, or with `product` the rounded product of the first two, of which a scalar must be
+    /// the second.
+    pub fn new(op: LinkOp, product: bool, ones: [bool; 3]) -> Self {
+        let [a, b, _] = ones;
+        let kind = match (product && !op.compares(), a, b) {
+            _ if op.is_unary() => ONE,
+            (false, false, _) => EACH,
+            (false, true, _) => ONE,
+            (true, false, false) => EACH_TIMES_EACH,
+            (true, true, true) => ONE_TIMES_ONE,
+            (true, ..) => EACH_TIMES_ONE,
+        };
+        Self { code: op as u8 * KINDS + kind, ones }
+    }
+}
+
+/// A link with its operands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub code: LinkCode,
+    /// Bytes of an element of its operands.
+    pub size: usize,
+    /// Addresses of the operand, or of the two factors of a product; and of the two compared operands. Those that the
+    /// function does not have are arbitrary.
+    pub operands: [*const u8; 3],
+}
+
+impl Link {
+    /// Advances the operands by a number of elements.
+    pub fn advance(&mut self, elements: usize) {
+        for (operand, one) in self.operands.iter_mut().zip(self.code.ones) {
+            *operand = operand.wrapping_add(if one { 0 } else { elements * self.size });
+        }
+    }
+}
+
+/// Kinds of operands; the dispatch code combines function and kind.
+const KINDS: u8 = 5;
+pub(super) const EACH: u8 = 0;
+pub(super) const ONE: u8 = 1;
+pub(super) const EACH_TIMES_EACH: u8 = 2;
+pub(super) const EACH_TIMES_ONE: u8 = 3;
+pub(super) const ONE_TIMES_ONE: u8 = 4;
+
+/// The code of a function with a kind of operand.
+pub(super) struct Code<const OP: u8, const KIND: u8>;
+
+impl<const OP: u8, const KIND: u8> Code<OP, KIND> {
+    pub(super) const IS: u8 = OP * KINDS + KIND;
+}

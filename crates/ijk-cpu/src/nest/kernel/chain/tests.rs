@@ -1,0 +1,131 @@
+//! Chains against scalar functions, one after another.
+
+use super::*;
+use ijk_types::{BinaryOp, Real, Scalar, UnaryOp, scalar};
+
+/// Reference result of a unary or binary link.
+fn link_of(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
+    let binary = |op, a, b| scalar::binary(op, a, b).unwrap();
+    let square = binary(BinaryOp::Mul, value, value);
+    match op {
+        LinkOp::Start => x,
+        LinkOp::Add => binary(BinaryOp::Add, value, x),
+        LinkOp::Sub => binary(BinaryOp::Sub, value, x),
+        LinkOp::SubFrom => binary(BinaryOp::Sub, x, value),
+        LinkOp::Mul => binary(BinaryOp::Mul, value, x),
+        LinkOp::Div => binary(BinaryOp::Div, value, x),
+        LinkOp::DivInto => binary(BinaryOp::Div, x, value),
+        LinkOp::Max => binary(BinaryOp::Max, value, x),
+        LinkOp::MaxOf => binary(BinaryOp::Max, x, value),
+        LinkOp::Min => binary(BinaryOp::Min, value, x),
+        LinkOp::MinOf => binary(BinaryOp::Min, x, value),
+        LinkOp::Square => square,
+        LinkOp::Cube => binary(BinaryOp::Mul, square, value),
+        LinkOp::Neg => scalar::unary(UnaryOp::Neg, value).unwrap(),
+        LinkOp::Abs => scalar::unary(UnaryOp::Abs, value).unwrap(),
+        LinkOp::Sqrt => scalar::unary(UnaryOp::Sqrt, value).unwrap(),
+        _ => unreachable!("the others have more operands"),
+    }
+}
+
+/// Reference result of any link.
+fn linked_all(op: LinkOp, product: bool, value: Scalar, [x, y, z]: [Scalar; 3]) -> Scalar {
+    let holds = |op| scalar::binary(op, y, z) == Ok(Scalar::Bool(true));
+    let keeps = match op {
+        LinkOp::KeepLt => holds(BinaryOp::Lt),
+        LinkOp::KeepLe => holds(BinaryOp::Le),
+        LinkOp::KeepEq => holds(BinaryOp::Eq),
+        LinkOp::TakeLt => !holds(BinaryOp::Lt),
+        LinkOp::TakeLe => !holds(BinaryOp::Le),
+        _ => !holds(BinaryOp::Eq),
+    };
+    match op {
+        _ if op.compares() => {
+            if keeps {
+                value
+            } else {
+                x
+            }
+        }
+        _ if product => link_of(op, value, scalar::binary(BinaryOp::Mul, x, y).unwrap()),
+        _ => link_of(op, value, x),
+    }
+}
+
+const OPS: [LinkOp; 19] = [
+    LinkOp::Add,
+    LinkOp::Sub,
+    LinkOp::SubFrom,
+    LinkOp::Mul,
+    LinkOp::Div,
+    LinkOp::DivInto,
+    LinkOp::Max,
+    LinkOp::MaxOf,
+    LinkOp::Min,
+    LinkOp::MinOf,
+    LinkOp::Square,
+    LinkOp::Cube,
+    LinkOp::Neg,
+    LinkOp::Abs,
+    LinkOp::Sqrt,
+    LinkOp::KeepLt,
+    LinkOp::KeepLe,
+    LinkOp::TakeLt,
+    LinkOp::TakeEq,
+];
+
+/// Checks chains of two links on special and other numbers, for lengths around whole vectors.
+fn check<T: Real>() {
+    let special = [0.0, -0.0, 1.0, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e-41];
+    let at = |n: usize| {
+        T::cast_from(if n.is_multiple_of(3) { special[n / 3 % 8] } else { n as f64 - 70.0 })
+    };
+    let x: Vec<T> = (0..300).map(at).collect();
+    let y: Vec<T> = (0..300).map(|n| at(n * 7 + 1)).collect();
+    let levels = Level::available().into_iter().filter(|&level| chains(T::DTYPE, level));
+    for (level, first, second) in levels
+        .flat_map(|level| OPS.map(|first| (level, first)))
+        .flat_map(|(level, first)| OPS.map(|second| (level, first, second)))
+    {
+        let lengths = [0, 1, 15, 16, 130, 257, 290];
+        for (n, one) in lengths.into_iter().zip([true, false].into_iter().cycle()) {
+            let (product, z) = (n % 2 == 0 && !first.compares(), &x[5..]);
+            let operand = |one, from: &[T]| (one, from.as_ptr().cast::<u8>());
+            let link = |op, product, mut operands: [(bool, *const u8); 3]| {
+                if product && operands[0].0 {
+                    operands.swap(0, 1);
+                }
+                let code = LinkCode::new(op, product, operands.map(|(one, _)| one));
+                Link { code, size: size_of::<T>(), operands: operands.map(|(_, first)| first) }
+            };
+            let start = operand(false, &x);
+            let links = [
+                link(LinkOp::Start, false, [start; 3]),
+                link(first, product, [operand(one, &y), operand(!one, z), start]),
+                link(second, false, [operand(!one, z), operand(false, &y), operand(one, &x)]),
+            ];
+            let mut out = vec![T::default(); n];
+            let to = Destination { first: out.as_mut_ptr().cast(), stream: n % 3 == 0 };
+            // SAFETY: operands have `n` elements, or one.
+            unsafe { chain(level, T::DTYPE, n, to, &links) };
+            for (k, &got) in out.iter().enumerate() {
+                let with = |from: &[T], one: bool| from[if one { 0 } else { k }].into_scalar();
+                let start = with(&x, false);
+                let operands = [with(&y, one), with(z, !one), start];
+                let value = linked_all(first, product, start, operands);
+                let operands = [with(z, !one), with(&y, false), with(&x, one)];
+                let value = linked_all(second, false, value, operands);
+                let nan = scalar::binary(BinaryOp::Ne, value, value) == Ok(Scalar::Bool(true));
+                #[allow(clippy::eq_op, reason = "NaN is what differs from itself")]
+                let same = got.into_scalar().same_bits(value) || nan && got != got;
+                assert!(same, "{first:?} {second:?} {:?}: {value:?}, not {got:?}", x[k]);
+            }
+        }
+    }
+}
+
+#[test]
+fn chains_are_functions_one_after_another() {
+    check::<f32>();
+    check::<f64>();
+}
