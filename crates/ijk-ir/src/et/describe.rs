@@ -4,10 +4,11 @@ use super::checked::{Checked, Origin};
 use super::ranks::Problem;
 use super::space::name_of;
 use super::system::Limit;
+use super::walk::{self, Event, Role, Standing};
 use super::{ShapeId, Tuple};
 use crate::text::slice;
 use ijk_syntax::Span;
-use ijk_syntax::et::ast::Quantity;
+use ijk_syntax::et::ast::{Index, Quantity};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
@@ -120,8 +121,43 @@ impl Checked {
             (None, Some(link)) => {
                 format!("the number of components that {} counts", self.place(link.span))
             }
-            (None, None) => "open".to_owned(),
+            (None, None) => match self.bounding_read(tuple.shape) {
+                Some(span) => format!("open, or the largest in bounds of {}", self.place(span)),
+                None => "open".to_owned(),
+            },
         }
+    }
+
+    /// The first read in whose arithmetic an eintup stands that no bound array has by itself.
+    fn bounding_read(&self, shape: ShapeId) -> Option<Span> {
+        let binds = |array: usize| self.arrays[array].origin != Origin::Computed;
+        let plain = |array: usize| self.system.plain[array].iter().flatten().any(|s| *s == shape);
+        if (0..self.arrays.len()).any(|array| binds(array) && plain(array)) {
+            return None;
+        }
+        let mut found = None;
+        for statement in &self.program.statements {
+            walk::statement(statement, &mut |event| {
+                if let Event::Access(access, Role::Right | Role::Nested) = event {
+                    let goes = access.indices.iter().any(|index| self.computes_with(index, shape));
+                    found = found.or(goes.then_some(access.span));
+                }
+            });
+        }
+        found
+    }
+
+    /// Returns true if an eintup is a variable of an index expression, and not all of it.
+    fn computes_with(&self, index: &Index, shape: ShapeId) -> bool {
+        let mut found = false;
+        if !matches!(index, Index::Tuple(_)) {
+            walk::index(index, Standing::Index, &mut |event| {
+                if let Event::Name(name, Standing::Index) = event {
+                    found |= self.tuple(&name.text).is_some_and(|tuple| tuple.shape == shape);
+                }
+            });
+        }
+        found
     }
 
     fn constrained(&self, rule: usize) -> String {

@@ -57,7 +57,8 @@ fn all<'a>(indices: &'a [Index], standing: Standing, visit: &mut impl FnMut(Even
     indices.iter().for_each(|e| index(e, standing, visit));
 }
 
-fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<'a>)) {
+/// All of an index expression.
+pub fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<'a>)) {
     match e {
         Index::Integer(..) | Index::Star(_) => {}
         Index::Tuple(name) => visit(Event::Name(name, standing)),

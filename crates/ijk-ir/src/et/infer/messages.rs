@@ -36,6 +36,9 @@ fn origin(space: &Space<'_>, shape: ShapeId, from: From<'_>) -> (Span, String) {
             let tuple = checked.tuples.iter().find(|t| t.shape == shape);
             (tuple.map_or(Span::default(), |t| t.span), "by `--dims`".to_owned())
         }
+        From::InBounds(read) => {
+            (read.span, format!("so that no read of `{}` passes its end", read.array.text))
+        }
         From::Unread => (Span::default(), "since nothing reads it".to_owned()),
         From::Counted(link) => (link.span, "as the number of components it counts".to_owned()),
         From::Rule(by) => {

@@ -4,6 +4,7 @@
 //! each combination, extents are taken from axes, flags and counted components; constraints are
 //! applied forwards and, where one quantity is unknown, backwards; what is left is searched.
 
+mod in_bounds;
 mod invert;
 mod messages;
 mod read;
@@ -17,6 +18,7 @@ use super::space::{Kind, Space, failed, star_extent};
 use super::system::{CountedQuantity, Link};
 use super::{Origin, ShapeId};
 use ijk_syntax::Diagnostic;
+use ijk_syntax::et::ast::Access;
 use search::Search;
 
 /// Combinations of ranks that are tried.
@@ -129,6 +131,8 @@ enum From<'a> {
     Counted(&'a Link),
     /// The constraint on a shape.
     Rule(ShapeId),
+    /// A read that goes to the end of its array.
+    InBounds(&'a Access),
     /// Nothing reads it.
     Unread,
 }
@@ -176,6 +180,7 @@ impl<'a> Inference<'a> {
         self.propagate();
         self.later();
         self.propagate();
+        self.in_bounds();
         self.unread();
         self.propagate();
         if !self.errors.is_empty() {

@@ -1,7 +1,7 @@
 //! Shapes whose extents a run needs.
 
 use super::Bound;
-use crate::et::Origin;
+use super::in_bounds::is_replaced;
 use crate::et::checked::Checked;
 use crate::et::system::Limit;
 use crate::et::walk::{self, Event, Standing};
@@ -20,12 +20,8 @@ pub fn shapes(checked: &Checked, bound: &Bound) -> Vec<bool> {
             read[tuple.shape.0 as usize] = true;
         }
     };
-    let replaced = |statement: usize| {
-        let origin = Origin::Random { statement };
-        bound.iter().any(|(array, _)| checked.arrays[*array].origin == origin)
-    };
     for (n, statement) in checked.program.statements.iter().enumerate() {
-        if !replaced(n) {
+        if !is_replaced(checked, bound, n) {
             walk::statement(statement, &mut note);
         }
     }
