@@ -11,12 +11,9 @@
 
 #![allow(unsafe_code)]
 
-mod allocate;
 #[doc(hidden)]
 pub mod bench_api;
 mod check;
-mod compiled;
-mod compiler;
 mod contract;
 mod copy;
 mod engine;
@@ -37,9 +34,7 @@ use runtime::{lines, scratch, threads};
 /// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
 
-pub use allocate::Results;
-pub use compiled::Compiled;
-pub use engine::{Engine, EngineBuilder, Stoppable};
+pub use engine::{Compiled, Engine, EngineBuilder, Results, Stoppable};
 pub use error::{Fault, PlanError, RunError, Side};
 pub use runtime::scratch::ScratchPool;
 pub use runtime::threads::Workers;

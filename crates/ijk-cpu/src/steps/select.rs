@@ -3,8 +3,8 @@
 
 use super::{Program, contraction_nest};
 use crate::check::{CheckedNest, Layout, check_nest};
-use crate::compiled::CompileTarget;
 use crate::contract::ContractProgram;
+use crate::engine::compiled::CompileTarget;
 use crate::error::Fault;
 use crate::folds::{FoldsProgram, is_of_rows};
 use crate::nest;

@@ -1,12 +1,12 @@
 //! Steps fused by blocks of rows.
 
 use crate::check::{Layout, Other, check_sweep};
-use crate::compiled::{CompileTarget, Compiled, compile_part};
 use crate::contract::{
     Context, ContractProgram, PackedSharedOperand, SharedArgument, SharedOperandGemm,
     SharedOperandPart,
 };
 use crate::engine::PlanRun;
+use crate::engine::compiled::{CompileTarget, Compiled, compile_part};
 use crate::error::{Fault, PlanError, RunError};
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::{Workers, cut};

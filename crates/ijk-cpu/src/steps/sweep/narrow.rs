@@ -2,8 +2,8 @@
 
 use super::{SharedOperand, block};
 use crate::check::{Layout, Other};
-use crate::compiled::{CompileTarget, Compiled};
 use crate::contract::SharedOperandPart;
+use crate::engine::compiled::{CompileTarget, Compiled};
 use crate::error::Fault;
 use crate::runtime::threads::Workers;
 use crate::simd::Level;

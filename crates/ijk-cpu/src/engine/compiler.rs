@@ -3,7 +3,7 @@
 use crate::check::{
     CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, written_by_parts,
 };
-use crate::compiled::CompileTarget;
+use crate::engine::compiled::CompileTarget;
 use crate::error::Fault;
 use crate::nest::{Order, order};
 use crate::steps::grouped::GroupedProgram;

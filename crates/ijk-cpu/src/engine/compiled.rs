@@ -1,7 +1,7 @@
 //! Compiled plans: checked against their buffers, with a program for each step.
 
 use crate::check::{Layout, layouts};
-use crate::compiler::Compiler;
+use crate::engine::compiler::Compiler;
 use crate::error::PlanError;
 use crate::probe::Costs;
 use crate::runtime::scratch::Need;

@@ -1,19 +1,27 @@
 //! The engine compiles plans, and executes them on arrays.
 
+mod allocate;
+mod builder;
+pub(crate) mod compiled;
+mod compiler;
+mod run;
+
+pub use allocate::Results;
+pub use builder::EngineBuilder;
+pub use compiled::Compiled;
+pub(crate) use run::PlanRun;
+
 use crate::check::Layout;
-use crate::compiled::{CompileTarget, Compiled, compile, compile_continuing};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::fault;
-use crate::probe::{Costs, Probe};
+use crate::probe::Costs;
 use crate::runtime::cancel::{CancelToken, InterruptCallback};
 use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::Workers;
 use crate::simd::{Level, LevelError};
-use crate::steps::{ExecutableStep, PackedInput, StepRun};
-use crate::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
+use compiled::{CompileTarget, compile, compile_continuing};
 use ijk_plan::plan::{Place, Plan};
-use ijk_tensor::reserve;
-use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, memory_of_machine};
+use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, reserve};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
@@ -36,107 +44,6 @@ pub struct Engine {
     scratch: ScratchPool,
     results: TensorPool,
     memory_limit: Option<u64>,
-}
-
-/// Settings of an [`Engine`].
-#[derive(Clone, Debug, Default)]
-pub struct EngineBuilder {
-    threads: usize,
-    level: Option<Level>,
-    memory_limit: Option<u64>,
-    kept: Option<usize>,
-    streams: Option<usize>,
-    probe: Option<Probe>,
-    interrupt: Option<InterruptCallback>,
-}
-
-impl EngineBuilder {
-    /// Number of threads including the caller's; by default 0, which means as many as the machine offers this process.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Instruction set; by default [`Level::preferred`].
-    pub fn level(mut self, level: Level) -> Self {
-        self.level = Some(level);
-        self
-    }
-
-    /// Limit in bytes for results and temporaries of a run: fewer blocks of a sweep are executed concurrently if they
-    /// would exceed it, but at least one. Results do not depend on it. A single block that exceeds it is not detected
-    /// here but in planning.
-    pub fn memory_limit(mut self, bytes: Option<u64>) -> Self {
-        self.memory_limit = bytes;
-        self
-    }
-
-    /// Limit in bytes for dropped results that are kept for new ones. The default is 256 MiB, or the memory limit if
-    /// that is less; without a limit, in addition an eighth of the machine's memory, whose pages the operating system
-    /// may reclaim at any time.
-    pub fn keep(mut self, bytes: usize) -> Self {
-        self.kept = Some(bytes);
-        self
-    }
-
-    /// Size in bytes from which a result that the plan does not read again is written with non-temporal stores; 16 MiB
-    /// by default. Results do not depend on it.
-    pub fn stream_from(mut self, bytes: usize) -> Self {
-        self.streams = Some(bytes);
-        self
-    }
-
-    /// Rates of the machine, from which the work that is worth dividing among threads is derived; by default
-    /// [`Probe::typical`]. Results do not depend on it.
-    pub fn probe(mut self, probe: Probe) -> Self {
-        self.probe = Some(probe);
-        self
-    }
-
-    /// Callback that returns true to cancel a run. The thread that started the run calls it about every 20 ms during
-    /// longer runs. In a child process that is forked during the call, the run is cancelled.
-    pub fn interrupt(mut self, ask: fn() -> bool) -> Self {
-        self.interrupt = Some(ask);
-        self
-    }
-
-    /// The level that the engine would have.
-    ///
-    /// # Errors
-    /// If the environment requests a level that the machine does not support.
-    pub fn chosen_level(&self) -> Result<Level, LevelError> {
-        self.level.map_or_else(Level::preferred, Ok)
-    }
-
-    /// Builds the engine. If the environment requests instructions that the machine does not support, every run fails
-    /// with [`RunError::Level`].
-    pub fn build(self) -> Engine {
-        // Planning may need it before the first run.
-        reserve::is_there();
-        let level = self.chosen_level();
-        let (refused, level) = (level.clone().err(), level.unwrap_or_else(|_| Level::best()));
-        let probe = self.probe.unwrap_or_else(|| Probe::typical(level, self.threads));
-        let costs = Costs::new(&probe);
-        let most = self.memory_limit.and_then(|limit| usize::try_from(limit).ok());
-        let results = match self.kept.or(most.map(|most| most.min(KEPT_RESULT_BYTES))) {
-            Some(kept) => TensorPool::new(kept),
-            None => {
-                let lent = memory_of_machine().map_or(0, |bytes| bytes / LENT_MEMORY_DIVISOR);
-                TensorPool::lending(KEPT_RESULT_BYTES, usize::try_from(lent).unwrap_or(0))
-            }
-        };
-        Engine {
-            level,
-            refused,
-            workers: Workers::new(self.threads).for_work_from(costs.worth_threads()),
-            costs,
-            interrupt: self.interrupt,
-            scratch: ScratchPool::new(),
-            results,
-            memory_limit: self.memory_limit,
-            streams: self.streams.unwrap_or(STREAMED_RESULT_BYTES),
-        }
-    }
 }
 
 impl Default for Engine {
@@ -385,54 +292,6 @@ impl Stoppable<'_> {
         results: &mut [&mut Tensor],
     ) -> Result<(), RunError> {
         self.engine.execute_onto_until(compiled, inputs, results, self.stop)
-    }
-}
-
-/// A compiled plan with its arrays.
-pub(crate) struct PlanRun<'a> {
-    pub(crate) workers: &'a Workers,
-    pub(crate) scratch: &'a ScratchPool,
-    pub(crate) compiled: &'a Compiled,
-    /// Address of the first element of each buffer.
-    pub(crate) bases: &'a [*mut u8],
-    /// Operands of contractions that are packed already.
-    pub(crate) packed: &'a [PackedInput<'a>],
-}
-
-// SAFETY: one thread at a time dereferences the pointers, except what a step divides among workers.
-unsafe impl Send for PlanRun<'_> {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for PlanRun<'_> {}
-
-impl PlanRun<'_> {
-    /// Executes all steps, up to the first that faults.
-    ///
-    /// # Safety
-    /// `bases` are the addresses of the buffers that the plan was checked against.
-    pub(crate) unsafe fn steps(&self) -> Result<u32, RunError> {
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.steps_within(None) }
-    }
-
-    /// Executes all steps. `spare` limits the bytes of sweeps in addition to results and the arena; at least one block
-    /// is executed in any case.
-    ///
-    /// # Safety
-    /// As for [`Self::steps`].
-    unsafe fn steps_within(&self, spare: Option<u64>) -> Result<u32, RunError> {
-        let &Self { workers, scratch, compiled, bases, packed } = self;
-        for (at, step) in compiled.steps.iter().enumerate() {
-            let packed = packed.iter().find(|packed| packed.step == at);
-            let run = StepRun { bases, workers, scratch, spare, packed };
-            // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked, and previous
-            // steps wrote the elements that this one reads.
-            let faults = unsafe { step.run(&run) }?;
-            // A cancelled step has not written all elements that later ones read.
-            if faults != 0 || workers.have_ended() {
-                return Ok(faults);
-            }
-        }
-        Ok(0)
     }
 }
 

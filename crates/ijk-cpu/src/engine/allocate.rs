@@ -1,7 +1,7 @@
 //! Results in newly allocated arrays.
 
 use crate::check::Layout;
-use crate::compiled::Compiled;
+use crate::engine::compiled::Compiled;
 use crate::engine::{Engine, Stoppable};
 use crate::error::{RunError, Side};
 use ijk_tensor::{Tensor, TensorView, UninitTensor};
