@@ -1,0 +1,260 @@
+//! Thresholds that affect time and memory only: every value gives the same bits.
+
+use super::cache::{L1, L2, L3, OUT_OF_CACHE};
+use crate::runtime::lines::LINE;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Size that is out of cache before it is complete; lower in tests.
+const LARGE_OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { OUT_OF_CACHE };
+
+// Contractions.
+
+/// Limit in bytes for each operand and for the output of a contraction whose blocking is prepared.
+pub(crate) const PREPARED_BLOCK_BYTES: usize = L2 / 4;
+
+/// Nanoseconds of small batches between two checks for cancellation.
+pub(crate) const CANCEL_NANOSECONDS: f64 = 1e6;
+
+/// Batches of a thread from which they are executed in parallel, one on one thread.
+pub(crate) const BATCHES_PER_THREAD: usize = 4;
+
+/// Most tasks of batches for each thread.
+pub(crate) const BATCH_TASKS_PER_THREAD: usize = 64;
+
+/// Limit in bytes for the part of the output that stays in L2 between blocks of k.
+pub(crate) const OUTPUT_STRIP_BYTES: usize = 3 * L2 / 8;
+
+/// Most lhs panels of a task.
+pub(crate) const TASK_PANELS: usize = 64;
+
+/// An lhs panel with at most this many rhs panels is prefetched while its predecessor is computed.
+pub(crate) const PREFETCHED_PANELS: usize = 64;
+
+/// Rows of a task with an unpacked lhs.
+pub(crate) const UNPACKED_LHS_ROWS: usize = 8192;
+
+/// Largest number of multiply-adds for which threads pack panels separately,
+pub(crate) const SEPARATE_POINTS: f64 = 20e6;
+
+/// and fewest rhs panels of such a thread.
+pub(crate) const SEPARATE_PANELS: usize = 4;
+
+/// Size of lhs in bytes from which it is out of L2.
+pub(crate) const OUT_OF_L2_BYTES: usize = 3 * L2 / 16;
+
+/// Limit in bytes for an unpacked operand, in a block of k, that stays in L2 for many panels of the other.
+pub(crate) const UNPACKED_BLOCK_BYTES: usize = 5 * L2 / 8;
+
+/// Number of columns from which the time to pack an lhs panel is negligible.
+pub(crate) const UNPACKED_LHS_COLUMNS: usize = 2048;
+
+/// Fewest rhs panels of a range of columns, since lhs is packed for each range,
+pub(crate) const RANGE_PANELS: usize = 32;
+
+/// and the same if lhs is out of cache.
+pub(crate) const OUT_OF_CACHE_RANGE_PANELS: usize = 64;
+
+/// Size of lhs in bytes up to which it stays in cache between ranges: lhs is read in place instead of being packed
+/// for each.
+pub(crate) const RANGE_LHS_BYTES: usize = L3;
+
+/// Number of lhs panels multiplied by an rhs panel in turn, if the output is written along rows.
+pub(crate) const GROUP_PANELS: usize = 8;
+
+/// Fewest rhs panels for that,
+pub(crate) const GROUP_COLUMN_PANELS: usize = 6;
+
+/// and fewest bytes of the output.
+pub(crate) const GROUP_OUTPUT_BYTES: usize = LARGE_OUTPUT_BYTES;
+
+/// Strides that are a multiple of this many bytes map to few sets of L2.
+pub(crate) const SET_STRIDE_BYTES: usize = 4096;
+
+/// Fewest bytes of a packing task.
+pub(crate) const PACK_TASK_BYTES: usize = 2 * L1;
+
+/// Prefetch distance of packing, in steps,
+pub(crate) const PACK_PREFETCH_STEPS: usize = 16;
+
+/// and the same for transposed blocks of steps, for which the hardware prefetches, too.
+pub(crate) const PACK_PREFETCH_BLOCKS: usize = 4;
+
+/// Prefetch distance in bytes of an rhs panel, which comes from L2.
+pub(crate) const PANEL_PREFETCH_BYTES: usize = L1 / 16;
+
+/// Unrolling of a microkernel's loop over steps,
+pub(crate) const UNROLLED_STEPS: usize = 4;
+
+/// and number of multiply-adds of a step from which it is unrolled: the loop counter competes with FMA for issue
+/// slots.
+pub(crate) const UNROLLED_PRODUCTS: usize = 16;
+
+/// Limit in bytes for the sums of an axpy task's rows for one column: they stay in L1 while rows are streamed.
+pub(crate) const AXPY_SUM_BYTES: usize = L1 / 4;
+
+/// Smaller next batches of small matrices are left to the hardware prefetcher.
+pub(crate) const SMALL_PREFETCH_BYTES: usize = 4096;
+
+/// Fewest columns of a task of small matrices.
+pub(crate) const SMALL_TASK_COLUMNS: usize = 32;
+
+/// Smaller outputs stay in cache in any order of stores.
+pub(crate) const STAGED_LEAST_BYTES: usize = L1 / 2;
+
+/// Rows of a staged output that are moved at a time.
+pub(crate) const STAGED_CHUNK: usize = 16;
+
+/// Parts of a staged output for each thread.
+pub(crate) const STAGED_PARTS_PER_THREAD: usize = 4;
+
+/// Smallest output in bytes whose short runs are joined and streamed.
+pub(crate) const STREAMED_OUTPUT_BYTES: usize = LARGE_OUTPUT_BYTES;
+
+/// With more steps, the stores of the output do not limit the speed.
+pub(crate) const STREAMED_STEPS: usize = 64;
+
+/// Length in bytes of joined runs.
+pub(crate) const STREAMED_RUN_BYTES: Range<usize> = 8 * LINE..128 * LINE;
+
+/// Longer runs are written in place.
+pub(crate) const STREAMED_LONG_BYTES: usize = 8 * LINE;
+
+/// Approximate rows and columns of a part of a streamed output,
+pub(crate) const STREAMED_ROWS: usize = 240;
+pub(crate) const STREAMED_COLUMNS: usize = 40;
+
+/// and its size limit in bytes: it stays in L1, or in L2 beside the panels.
+pub(crate) const STREAMED_PART_BYTES: usize = L2 / 8;
+
+/// Each new task takes at most one of this many shares, for each thread, of the remaining panels.
+pub(crate) const TASK_SHARES: usize = 2;
+
+/// Minimum number of tasks per thread, if there are that many panels.
+pub(crate) const LEAST_TASKS_PER_THREAD: usize = 4;
+
+/// Fewest shared panels of a task: for each range of them, the other panels are packed again.
+pub(crate) const TASK_SHARED_PANELS: usize = 16;
+
+/// Number of tasks into which the last panels, one for each thread, are cut, so that no thread computes a whole
+/// panel while the others are idle.
+pub(crate) const LAST_SPLITS: usize = 2;
+
+/// Tasks for each thread of a grouped contraction.
+pub(crate) const GROUPED_TASKS_PER_THREAD: usize = 8;
+
+// Other steps.
+
+/// Ranges of a sweep's blocks for each thread, to balance their loads.
+pub(crate) const SWEEP_TASKS_PER_THREAD: usize = 8;
+
+/// Size in bytes from which a buffer of a sweep is out of cache, so that its next block is prefetched.
+pub(crate) const SWEEP_PREFETCH_BYTES: usize = L3;
+
+/// Most elements of a run of short axes that are computed at a time.
+pub(crate) const SHORT_AXES_PIECE: usize = 1024;
+
+/// Number of elements up to which copies for the kernel of short axes always use tables,
+pub(crate) const SHORT_AXES_TABLED: usize = 2048;
+
+/// and fewest elements of a plane of two axes that are copied by loops.
+pub(crate) const SHORT_AXES_PLANE: usize = 64;
+
+/// Bytes of copies that fit the stack.
+pub(crate) const STACK_BYTES: usize = L1 / 4;
+
+/// Most outputs of a row of windows, and most rows, that are computed at a time.
+pub(crate) const WINDOW_PIECE: usize = 4096;
+pub(crate) const WINDOW_ROWS: usize = 16;
+
+/// Fewest elements of a blocked permutation; smaller boxes are copied by loops.
+pub(crate) const PERMUTE_POINTS: usize = 1024;
+
+/// Length in bytes of runs that are contiguous on both sides from which they are copied as such.
+pub(crate) const PERMUTE_RUN_BYTES: usize = 4 * LINE;
+
+/// Elements that are tested for infinities between two checks for an early exit.
+pub(crate) const FINITE_PIECE: usize = 4096;
+
+// Estimated nanoseconds on one thread.
+
+/// For an element that the kernel of short axes copies.
+pub(crate) const SHORT_AXES_COPY: f64 = 0.6;
+/// For an element of a blocked permutation.
+pub(crate) const PERMUTE_ELEMENT: f64 = 0.8;
+/// For an element of a scatter.
+pub(crate) const SCATTER_ELEMENT: f64 = 0.5;
+/// For a byte of the output of windows, and for each tap of it.
+pub(crate) const WINDOW_OUTPUT: f64 = 0.05;
+pub(crate) const WINDOW_TAP: f64 = 0.01;
+/// For a value of a scan.
+pub(crate) const SCAN_VALUE: f64 = 0.5;
+/// For a value of a scan relative to levels.
+pub(crate) const RELATIVE_SCAN_VALUE: f64 = 1.5;
+
+// Runs, threads and memory.
+
+/// Estimated nanoseconds from which a run is cancellable: low, since estimates may be far too small.
+pub(crate) const CANCELLABLE_NANOSECONDS: f64 = 1e6;
+
+/// Interval between calls of the interrupt callback.
+pub(crate) const INTERRUPT_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Scalar operations between two checks for cancellation: a fraction of a millisecond, or a few if they are slow.
+pub(crate) const CANCEL_OPERATIONS: usize = 1 << 17;
+
+/// Default nanoseconds of work from which threads are woken, without a probe of the machine.
+pub(crate) const DIVIDED_NANOSECONDS: f64 = 60_000.0;
+
+/// Most ranges for each thread of work that is divided.
+pub(crate) const TASKS_PER_THREAD: usize = 4;
+
+/// Fewest nanoseconds of a range: each costs transfers of cache lines between threads.
+pub(crate) const TASK_NANOSECONDS: f64 = 10_000.0;
+
+/// Most nanoseconds of a range if the run is cancellable.
+pub(crate) const CANCELLABLE_TASK_NANOSECONDS: f64 = 3e6;
+
+/// Ratio of the time of kernels to the bound of their work.
+pub(crate) const ABOVE_BOUND: f64 = 1.5;
+
+/// Smallest ratio of the time of work to the time of a hand-off to another thread: estimates are uncertain, and
+/// caches have to be filled.
+pub(crate) const HAND_OFFS: f64 = 4.0;
+
+/// Range in seconds to which the time of a hand-off is clamped: longer ones were measured on a busy machine, and a
+/// stored probe would leave threads idle permanently.
+pub(crate) const HAND_OFF: [f64; 2] = [2e-6, 10e-6];
+
+/// Time for which a thread spins: several times as long as waking it takes, and short enough not to withhold the
+/// processor from others.
+pub(crate) const SPIN: Duration = Duration::from_micros(100);
+
+/// Polls between two readings of the clock.
+pub(crate) const SPIN_POLLS: usize = 20;
+
+/// Delay before another attempt after the system refused to start a thread.
+pub(crate) const START_PAUSE: Duration = Duration::from_secs(1);
+
+/// Polling interval of a caller that waits for helpers.
+pub(crate) const WAIT_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Polls of a caller that waits before it sleeps: some microseconds.
+pub(crate) const WAIT_POLLS: usize = 500;
+
+/// Size in bytes from which a result is out of cache before it is complete, if arguments of its size are read, too.
+pub(crate) const STREAMED_RESULT_BYTES: usize = OUT_OF_CACHE;
+
+/// Default limit in bytes for dropped results that an engine keeps.
+pub(crate) const KEPT_RESULT_BYTES: usize = 256 << 20;
+
+/// Fraction of the machine's memory, as a divisor, that an engine keeps by default in addition, reclaimable by the
+/// operating system at any time.
+pub(crate) const LENT_MEMORY_DIVISOR: u64 = 8;
+
+/// Most buffers in a pool of scratch memory: a thread needs two or three at a time.
+pub(crate) const KEPT_BUFFERS: usize = 64;
+
+/// Bytes of scratch memory of each thread that do not count against a limit: they stay in the cache of its core,
+/// like its stack.
+pub(crate) const UNCOUNTED_BYTES: u64 = L2 as u64 / 8;
