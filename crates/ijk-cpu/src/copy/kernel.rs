@@ -10,6 +10,11 @@ use crate::lines::LINE;
 use crate::simd::Kind;
 use crate::simd::Level;
 use crate::simd::leveled;
+#[cfg(target_arch = "x86_64")]
+use crate::tuning::time::{JOIN_BUFFER_BYTES, JOINED_ROW_BYTES};
+use crate::tuning::time::{
+    L1_SET_STRIDE_BYTES, TRANSPOSE_LEAST, TRANSPOSE_NEAR_BYTES, TRANSPOSE_PANEL, TRANSPOSE_STAGED,
+};
 use ijk_types::DType;
 
 /// Copies a plane of `extents` = rows, columns; strides are in bytes.
@@ -211,25 +216,19 @@ unsafe fn transpose<B: Block>(
             [_, 3] if side_by_side(dst_strides[0], 3) => {
                 return thin::join::<B::Word, 3>(rows, dst, src, src_strides[1]);
             }
-            _ if B::SIDE == 1 || rows.min(columns) < THIN => {
+            _ if B::SIDE == 1 || rows.min(columns) < TRANSPOSE_LEAST => {
                 strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
             }
             _ if rows.min(columns) < B::SIDE => {
                 transpose::<B::Smaller>([rows, columns], dst, dst_strides, src, src_strides);
             }
-            _ if dst_strides[0] % COLLIDE == 0 => {
+            _ if dst_strides[0].unsigned_abs().is_multiple_of(L1_SET_STRIDE_BYTES) => {
                 staged::<B>([rows, columns], dst, dst_strides, src, src_strides);
             }
             _ => blocks::<B>([rows, columns], dst, dst_strides, src, src_strides),
         }
     }
 }
-
-/// Fewer rows or columns are moved element by element.
-const THIN: usize = 4;
-
-/// Blocks along the columns of a panel, for which a line of `src` each stays in L1.
-const PANEL: usize = 8;
 
 /// First rows or columns of the blocks of a plane. The last block overlaps the one before, so that each is whole, and so
 /// does the second: from then on blocks begin at multiples of a block's bytes, so that they cover whole lines.
@@ -263,12 +262,6 @@ impl Cuts {
     }
 }
 
-/// Rows at distances that are multiples of this many bytes map to one cache set of most first-level caches.
-const COLLIDE: isize = 4096;
-
-/// Sides of the part of a plane that [`staged`] transposes at a time, for elements of 4 bytes; half for larger ones.
-const STAGED: [usize; 2] = [64, 128];
-
 /// Transposes a plane of at least a block's rows and columns by way of a buffer, so that each row is written in order:
 /// partially written lines of colliding rows would be evicted.
 ///
@@ -284,12 +277,13 @@ unsafe fn staged<B: Block>(
 ) {
     #[repr(align(64))]
     struct StagingBuffer(
-        #[allow(dead_code, reason = "memory")] [u8; STAGED[0] * (STAGED[1] + 16) * 4],
+        #[allow(dead_code, reason = "memory")]
+        [u8; TRANSPOSE_STAGED[0] * (TRANSPOSE_STAGED[1] + 16) * 4],
     );
     let mut memory = std::mem::MaybeUninit::<StagingBuffer>::uninit();
     let memory = memory.as_mut_ptr().cast::<u8>();
     let size = size_of::<B::Word>();
-    let [most, width] = STAGED.map(|side| if size > 4 { side / 2 } else { side });
+    let [most, width] = TRANSPOSE_STAGED.map(|side| if size > 4 { side / 2 } else { side });
     // Rows of the buffer do not collide either.
     let pitch = (width + B::SIDE) * size;
     let side = rows.min(most);
@@ -320,9 +314,6 @@ unsafe fn staged<B: Block>(
     }
 }
 
-/// Most bytes of rows that are written in any order.
-const NEAR: usize = 128 << 10;
-
 /// Transposes a plane of at least a block's rows and columns, block by block.
 ///
 /// # Safety
@@ -343,7 +334,7 @@ unsafe fn blocks<B: Block>(
         // SAFETY: guaranteed by the caller, for blocks within the plane.
         unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
     };
-    if dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= NEAR {
+    if dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= TRANSPOSE_NEAR_BYTES {
         // Along the columns of `src`, which are read from farther away.
         for c in (0..columns.count).map(|n| columns.at(n)) {
             (0..rows.count).for_each(|n| block(rows.at(n), c));
@@ -351,9 +342,9 @@ unsafe fn blocks<B: Block>(
         return;
     }
     // Along the rows of `dst`, whose lines are then written in order.
-    for first in (0..columns.count).step_by(PANEL) {
+    for first in (0..columns.count).step_by(TRANSPOSE_PANEL) {
         for r in (0..rows.count).map(|n| rows.at(n)) {
-            let panel = first..columns.count.min(first + PANEL);
+            let panel = first..columns.count.min(first + TRANSPOSE_PANEL);
             panel.for_each(|n| block(r, columns.at(n)));
         }
     }
@@ -374,7 +365,7 @@ unsafe fn stream<W: Copy>(
 ) {
     let bytes = columns * size_of::<W>();
     let follow = dst_strides[0] == bytes as isize && rows > 1;
-    if follow && (32..JOINED / 2).contains(&bytes) && !bytes.is_multiple_of(LINE) {
+    if follow && JOINED_ROW_BYTES.contains(&bytes) && !bytes.is_multiple_of(LINE) {
         // SAFETY: guaranteed by the caller; rows are contiguous to each other.
         return unsafe { join::<W>([rows, columns], dst, src, src_strides[0]) };
     }
@@ -385,16 +376,12 @@ unsafe fn stream<W: Copy>(
     }
 }
 
-/// Bytes of rows that are joined at a time.
-#[cfg(target_arch = "x86_64")]
-const JOINED: usize = 4096;
-
 /// Copies rows that are contiguous to each other in `dst` with non-temporal stores: they are first joined in a buffer
 /// with the same alignment to cache lines.
 ///
 /// # Safety
-/// There are `rows` rows of `columns` elements on both sides, at most [`JOINED`] bytes each, which do not overlap; the
-/// processor supports `avx`.
+/// There are `rows` rows of `columns` elements on both sides, at most [`JOIN_BUFFER_BYTES`] bytes each, which do not
+/// overlap; the processor supports `avx`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 unsafe fn join<W: Copy>(
@@ -405,11 +392,11 @@ unsafe fn join<W: Copy>(
 ) {
     use crate::lines::copy;
     #[repr(align(64))]
-    struct JoinBuffer(#[allow(dead_code, reason = "memory")] [u8; JOINED + LINE]);
+    struct JoinBuffer(#[allow(dead_code, reason = "memory")] [u8; JOIN_BUFFER_BYTES + LINE]);
     let mut memory = std::mem::MaybeUninit::<JoinBuffer>::uninit();
     let memory = memory.as_mut_ptr().cast::<u8>();
     let bytes = columns * size_of::<W>();
-    let most = JOINED / bytes;
+    let most = JOIN_BUFFER_BYTES / bytes;
     for first in (0..rows).step_by(most) {
         let count = most.min(rows - first);
         let to = dst.wrapping_add(first * bytes);

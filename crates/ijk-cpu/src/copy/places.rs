@@ -10,25 +10,14 @@ use super::shuffle::Shuffle;
 use crate::lines::{AHEAD, LINE, prefetch_far};
 use crate::simd::Level;
 use crate::table::offsets;
+use crate::tuning::time::{
+    PERMUTE_BLOCK_WORDS, PERMUTE_INNER_BLOCKS, PERMUTE_LEAST_WORDS, PERMUTE_NEAR_BYTES,
+    PERMUTE_OUTER_BLOCKS,
+};
 use std::ops::Range;
-
-/// Words of the largest block: its cache lines and its table stay in L1.
-const MOST_WORDS: usize = 4096;
-
-/// Most blocks of the inner table.
-const INNER: usize = 1024;
-
-/// Most blocks of the outer table.
-const OUTER: usize = 1 << 18;
 
 /// Largest word in bytes: elements that are contiguous on both sides are moved as one.
 const WIDEST: usize = 16;
-
-/// Smaller blocks take longer to address than to copy.
-const LEAST_WORDS: usize = 64;
-
-/// Size in bytes up to which the source of a box stays in L2.
-const NEAR: usize = 256 << 10;
 
 /// One axis of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,14 +70,15 @@ impl Places {
         choose(&mut block, &mut blocks, word, |axis| axis.from);
         enlarge(&mut block, &mut blocks);
         block.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
-        points(&block).filter(|&words| words <= MOST_WORDS)?;
+        points(&block).filter(|&words| words <= PERMUTE_BLOCK_WORDS)?;
         // Blocks that are close to each other on both sides are adjacent in the order.
         let reach = |axis: &ShortAxis| axis.to.unsigned_abs().max(axis.from.unsigned_abs());
         blocks.sort_by_key(|axis| std::cmp::Reverse(reach(axis)));
-        let first = (0..blocks.len()).find(|&at| points(&blocks[at..]).is_some_and(|n| n <= INNER));
+        let first = (0..blocks.len())
+            .find(|&at| points(&blocks[at..]).is_some_and(|n| n <= PERMUTE_INNER_BLOCKS));
         let total = points(&blocks)?;
         let (outer, inner) = blocks.split_at(first.unwrap_or(blocks.len()));
-        points(outer).filter(|&n| n <= OUTER)?;
+        points(outer).filter(|&n| n <= PERMUTE_OUTER_BLOCKS)?;
         let mut run = 1;
         let within = block.iter().rev().take_while(|axis| {
             let next = axis.to == (run * word) as isize;
@@ -106,7 +96,8 @@ impl Places {
         let runs: Vec<isize> = one(&block[..within], |axis| axis.to);
         let from: Vec<isize> = one(&block, |axis| axis.from);
         let bytes = from.len() * word;
-        let lines = if total <= NEAR / bytes.max(1) { Vec::new() } else { lines_read(&from) };
+        let lines =
+            if total <= PERMUTE_NEAR_BYTES / bytes.max(1) { Vec::new() } else { lines_read(&from) };
         Some(Self {
             lines,
             ahead: AHEAD.div_ceil(bytes.max(1)),
@@ -337,9 +328,9 @@ fn choose(
 /// Moves axes to a block of few words, the innermost of the destination first.
 fn enlarge(block: &mut Vec<ShortAxis>, others: &mut Vec<ShortAxis>) {
     others.sort_by_key(|axis| axis.to.unsigned_abs());
-    while !others.is_empty() && points(block).is_some_and(|words| words < LEAST_WORDS) {
+    while !others.is_empty() && points(block).is_some_and(|words| words < PERMUTE_LEAST_WORDS) {
         let (axis, words) = (others.remove(0), points(block).unwrap_or(1));
-        let part = part(axis.extent, LEAST_WORDS.div_ceil(words.max(1)));
+        let part = part(axis.extent, PERMUTE_LEAST_WORDS.div_ceil(words.max(1)));
         let (outer, inner) = axis.split(part);
         others.extend((outer.extent > 1).then_some(outer));
         block.push(inner);

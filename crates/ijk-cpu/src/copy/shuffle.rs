@@ -7,12 +7,10 @@ use crate::lines::LINE;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Kind;
 use crate::simd::Level;
+use crate::tuning::time::SHUFFLE_LINES;
 
 /// Words of 4 bytes in a cache line.
 const LANES: usize = LINE / 4;
-
-/// Largest average number of source lines of a line: with more, word by word is as fast.
-const MOST_LINES: usize = 6;
 
 /// Composition of the lines of a block.
 #[derive(Clone, Debug)]
@@ -65,7 +63,7 @@ impl Shuffle {
                 shuffle.push(start + (n * LINE) as isize, lanes, &lines);
             }
         }
-        let joins = (MOST_LINES - 1) * shuffle.targets.len();
+        let joins = (SHUFFLE_LINES - 1) * shuffle.targets.len();
         (shuffle.joins.len() <= joins).then_some(shuffle)
     }
 

@@ -192,6 +192,48 @@ pub(crate) const SCAN_VALUE: f64 = 0.5;
 /// For a value of a scan relative to levels.
 pub(crate) const RELATIVE_SCAN_VALUE: f64 = 1.5;
 
+// Copies.
+
+/// Words of the largest block of a blocked permutation: its cache lines and its table of offsets stay in L1.
+pub(crate) const PERMUTE_BLOCK_WORDS: usize = L1 / 8;
+
+/// Words of a block below which it takes longer to address than to copy.
+pub(crate) const PERMUTE_LEAST_WORDS: usize = 64;
+
+/// Most blocks of the inner and of the outer table of a blocked permutation.
+pub(crate) const PERMUTE_INNER_BLOCKS: usize = 1024;
+pub(crate) const PERMUTE_OUTER_BLOCKS: usize = 1 << 18;
+
+/// Size in bytes up to which the source of a blocked permutation stays in L2, so that it is not prefetched.
+pub(crate) const PERMUTE_NEAR_BYTES: usize = L2 / 8;
+
+/// Largest average number of source lines of a line that is permuted in registers: with more, word by word is as fast.
+pub(crate) const SHUFFLE_LINES: usize = 6;
+
+/// Fewer rows or columns are transposed element by element.
+pub(crate) const TRANSPOSE_LEAST: usize = 4;
+
+/// Blocks along the columns of a panel of a transposition, for which a line of the source each stays in L1.
+pub(crate) const TRANSPOSE_PANEL: usize = 8;
+
+/// Strides that are a multiple of this many bytes map to one set of an L1 of eight ways: transposed rows that far apart
+/// are staged.
+pub(crate) const L1_SET_STRIDE_BYTES: usize = L1 / 8;
+
+/// Rows and columns that are staged at a time, for elements of 4 bytes; half for larger ones.
+pub(crate) const TRANSPOSE_STAGED: [usize; 2] = [64, 128];
+
+/// Size in bytes up to which the rows of a transposed block are written in any order.
+pub(crate) const TRANSPOSE_NEAR_BYTES: usize = L2 / 16;
+
+/// Bytes of rows that are joined before they are written with non-temporal stores.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const JOIN_BUFFER_BYTES: usize = L1 / 8;
+
+/// Size in bytes of rows that are joined; of longer ones, fewer than two fit.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const JOINED_ROW_BYTES: Range<usize> = LINE / 2..JOIN_BUFFER_BYTES / 2;
+
 // Runs, threads and memory.
 
 /// Estimated nanoseconds from which a run is cancellable: low, since estimates may be far too small.
