@@ -1,8 +1,9 @@
 //! Folds of rows in registers.
 
-use super::{Of, PIECE, Term};
+use super::{Of, Term};
 use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
 use crate::simd::{Float, Kernel, Level, Number, Simd};
+use crate::tuning::order::ROW_FOLD_PIECE;
 use ijk_types::{DType, Monoid};
 use std::marker::PhantomData;
 
@@ -194,7 +195,8 @@ struct Row<V: Number> {
     centre: V,
 }
 
-/// Accumulators of a row: enough to hide the latency of an addition.
+/// Accumulators of a row: enough to hide the latency of an addition. They fix the order of summation, like the
+/// thresholds of [`order`](crate::tuning::order).
 const CHAINS: usize = 4;
 
 impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
@@ -234,16 +236,17 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     #[inline(always)]
     unsafe fn row(&self, row: Row<V>, identity: V) -> V {
         let length = self.rows.length;
-        if length <= PIECE {
+        if length <= ROW_FOLD_PIECE {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.piece(row, 0..length, identity) };
         }
         // Binary counter: bit `level` of `taken` is set if the level has a fold of `1 << level` pieces.
         let mut levels = [identity; usize::BITS as usize];
         let mut taken = 0usize;
-        for start in (0..length).step_by(PIECE) {
+        for start in (0..length).step_by(ROW_FOLD_PIECE) {
             // SAFETY: guaranteed by the caller.
-            let mut fold = unsafe { self.piece(row, start..length.min(start + PIECE), identity) };
+            let mut fold =
+                unsafe { self.piece(row, start..length.min(start + ROW_FOLD_PIECE), identity) };
             for level in levels.iter().take(taken.trailing_ones() as usize) {
                 fold = J::join(*level, fold);
             }

@@ -11,22 +11,11 @@ use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
 use crate::threads::Workers;
+use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PRODUCTS};
+use crate::tuning::time::{ROW_FOLD, ROW_FOLD_ELEMENT};
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use kernel::{FoldFn, LEAST, RowLayout, Tensors};
-
-/// Elements that are folded lane by lane; folds of pieces are combined pairwise.
-const PIECE: usize = 4096;
-
-/// Longer rows are divided among threads by other kernels.
-const MOST: usize = 1 << 17;
-
-/// Smallest contraction, in multiply-adds, for this kernel.
-const FEW: usize = 1 << 12;
-
-/// Nanoseconds for a row, and for each of its elements.
-const ROW: f64 = 6.0;
-const ELEMENT: f64 = 0.03;
 
 /// Function of each value that is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +80,7 @@ impl FoldsProgram {
             && nest.loads.iter().all(|load| load.dtype == t)
             && !nest.axes.iter().any(|axis| axis.collides)
             && kept.iter().all(|a| checked.separable.contains(a));
-        if !plain || !(LEAST..=MOST).contains(&length) {
+        if !plain || !(LEAST..=ROW_FOLD_LENGTH).contains(&length) {
             return None;
         }
         let size = t.size();
@@ -114,7 +103,7 @@ impl FoldsProgram {
             identity: scalar_bits(ijk_types::scalar::identity(monoid, t))[0],
             buffer: nest.loads[x].base.buffer.0 as usize,
             ahead: 0,
-            cost: count as f64 * (ROW + length as f64 * ELEMENT),
+            cost: count as f64 * (ROW_FOLD + length as f64 * ROW_FOLD_ELEMENT),
         })
     }
 
@@ -192,7 +181,10 @@ pub(crate) fn is_of_rows(task: &Contraction) -> bool {
         Role::M | Role::N => axis.extent == 1,
     };
     let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
-    task.axes.iter().all(batched) && task.then.is_none() && !task.accumulate && points >= FEW
+    task.axes.iter().all(batched)
+        && task.then.is_none()
+        && !task.accumulate
+        && points >= ROW_FOLD_PRODUCTS
 }
 
 /// Operands of a fold along an axis: function, value, load, and the load that is subtracted or multiplied.

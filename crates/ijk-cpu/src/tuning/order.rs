@@ -210,3 +210,14 @@ pub(crate) const SCAN_STRANDS: usize = 16;
 
 /// and smallest scan in points that is cut.
 pub(crate) const SCAN_CUT_POINTS: usize = 1 << 17;
+
+// Folds along rows.
+
+/// Elements of a row that are folded lane by lane; folds of such pieces are combined pairwise.
+pub(crate) const ROW_FOLD_PIECE: usize = 4096;
+
+/// Longer rows are left to tiles, which threads share.
+pub(crate) const ROW_FOLD_LENGTH: usize = 1 << 17;
+
+/// Fewest multiply-adds of a batch of dot products that are folds along rows.
+pub(crate) const ROW_FOLD_PRODUCTS: usize = 1 << 12;

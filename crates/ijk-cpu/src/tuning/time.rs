@@ -187,6 +187,9 @@ pub(crate) const SCATTER_ELEMENT: f64 = 0.5;
 /// For a byte of the output of windows, and for each tap of it.
 pub(crate) const WINDOW_OUTPUT: f64 = 0.05;
 pub(crate) const WINDOW_TAP: f64 = 0.01;
+/// For a row that is folded, and for each of its elements.
+pub(crate) const ROW_FOLD: f64 = 6.0;
+pub(crate) const ROW_FOLD_ELEMENT: f64 = 0.03;
 /// For a value of a scan.
 pub(crate) const SCAN_VALUE: f64 = 0.5;
 /// For a value of a scan relative to levels.
