@@ -3,6 +3,9 @@
 //! Everything here is a function of extents and strides, so that the order of combination depends on nothing else.
 
 use crate::Few;
+use crate::tuning::order::{
+    CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS,
+};
 use std::ops::Range;
 
 /// An axis of a nest with its strides.
@@ -187,12 +190,6 @@ fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Few<usi
     (room, inner)
 }
 
-/// Sides of a tile for a transposition: runs of four cache lines on either side, to amortise TLB misses.
-const BLOCK: usize = 64;
-
-/// Size of such a tile, relative to others: the length of its runs matters more than its fit in L1.
-const CROSSING: usize = 4;
-
 /// Row of a tile that transposes operands of a map.
 const STORED_ROW: usize = 128;
 
@@ -208,15 +205,15 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
     let stores = axes.iter().all(|axis| !axis.reduced);
     let tile = match crossing {
-        Some(_) if stores && !wishes.moves => BLOCK * STORED_ROW,
-        Some(_) => CROSSING * wishes.tile,
+        Some(_) if stores && !wishes.moves => CROSSING_SIDE * STORED_ROW,
+        Some(_) => CROSSING_TILES * wishes.tile,
         None => wishes.tile,
     };
     let mut room = tile;
     match crossing {
         Some(_) if wishes.moves => room = MOVED_ROW,
-        Some(a) if stores => room /= BLOCK.min(axes[a].extent),
-        Some(a) => room = (room / BLOCK.min(axes[a].extent)).max(BLOCK),
+        Some(a) if stores => room /= CROSSING_SIDE.min(axes[a].extent),
+        Some(a) => room = (room / CROSSING_SIDE.min(axes[a].extent)).max(CROSSING_SIDE),
         None => {}
     }
     let side = axes[vector].extent.min(room);
@@ -234,7 +231,7 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         let next =
             (0..axes.len()).filter(free).filter(fits).min_by_key(|&a| nearness(&axes[a], axes));
         let Some(a) = next else { break };
-        if side >= LONG_ROW && !wishes.moves && leaves_gaps(axes, vector, a) {
+        if side >= GAPPED_ROW && !wishes.moves && leaves_gaps(axes, vector, a) {
             break;
         }
         let side = axes[a].extent.min(room);
@@ -246,10 +243,6 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     }
     chosen.into_iter().rev().collect()
 }
-
-/// Smallest row that forms a tile of its own if rows are not contiguous to each other: kernels then process rows in
-/// place instead of packed copies.
-const LONG_ROW: usize = 256;
 
 /// True if rows along `vector` that differ in `a` have gaps between them in some operand.
 fn leaves_gaps(axes: &[Axis], vector: usize, a: usize) -> bool {
@@ -278,7 +271,7 @@ fn vector_axis(axes: &[Axis]) -> Option<usize> {
                 .fold(stored, |sum, load| sum.saturating_add(elements(axes, load))),
             false => dense + 2 * axis.loads.len().max(1) * stored,
         };
-        let short = axis.extent < SHORT && axes.iter().any(|b| b.extent >= 4 * SHORT);
+        let short = axis.extent < INNERMOST_AXIS && axes.iter().any(|b| b.extent >= LONGER_AXIS);
         let distance = if reduces { load_span(axis) } else { axis.store.unsigned_abs() };
         (!(short && reduces), weight, std::cmp::Reverse(distance), a)
     };
@@ -290,9 +283,6 @@ fn elements(axes: &[Axis], load: usize) -> usize {
     let own = axes.iter().filter(|axis| axis.loads[load] != 0);
     own.fold(1, |n, axis| axis.extent.saturating_mul(n))
 }
-
-/// Shorter axes are not worth a vector loop of their own in a reduction.
-const SHORT: usize = 16;
 
 /// An axis that is contiguous in a load in which the vector axis is strided.
 fn crossing_axis(axes: &[Axis], vector: usize) -> Option<usize> {
@@ -345,7 +335,7 @@ mod tests {
         let axes = vec![axis(4096, false, 4096, &[4096, 1]), axis(4096, false, 1, &[1, 4096])];
         let g = Geometry::new(axes, WISHES);
         assert_eq!(g.inner[..], [0, 1]);
-        assert_eq!((g.loops[0].tile, g.loops[1].tile), (BLOCK, STORED_ROW));
+        assert_eq!((g.loops[0].tile, g.loops[1].tile), (CROSSING_SIDE, STORED_ROW));
     }
 
     #[test]

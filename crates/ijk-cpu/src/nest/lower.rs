@@ -12,6 +12,10 @@ use crate::copy::Copier;
 use crate::error::Fault;
 use crate::lines::LINE;
 use crate::simd::Level;
+use crate::tuning::order::{
+    CHAIN_TILE_POINTS, LIGHT_TILE_POINTS, REDUCTION_CHUNK_POINTS, REDUCTION_CHUNKS,
+    SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
+};
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp};
 
@@ -22,9 +26,6 @@ pub(super) struct Lowering<'a> {
     pub layouts: &'a [Layout],
     pub level: Level,
 }
-
-/// Elements of a tile for element types of at most 4 bytes; half for larger ones.
-const TILE: usize = 1024;
 
 /// Largest number of functions and constants that usually form one chain.
 const FEW: usize = 8;
@@ -38,22 +39,9 @@ const LONG_ROW: usize = 256;
 /// Fewest elements of a row that is computed where it is stored, by a call of its kernel for each row.
 const STORED_ROW: usize = 64;
 
-/// Values that are added sequentially, before partial sums are combined.
-const RUN: usize = 256;
-
-/// Folded rows that are added sequentially.
-const ROW_RUN: usize = 16;
-
-/// Fewest points of a chunk of a reduction with few outputs, and most chunks.
-const CHUNK: usize = 1 << 17;
-const CHUNKS: usize = 256;
-
 /// Nanoseconds for a row, and for each of its elements.
 const ROW: f64 = 5.0;
 const MOVE: f64 = 0.2;
-
-/// Number of output blocks from which a reduction is not divided into chunks.
-const MANY_BLOCKS: usize = 16;
 
 impl Lowering<'_> {
     /// Lowers the nest, whose domain is not empty.
@@ -112,7 +100,7 @@ impl Lowering<'_> {
         let size = self.nest.store.dtype.size();
         let axes = self.axes(!pattern.reduces, &pattern.run);
         let geometry = match pattern.reduces {
-            true => Geometry::of_rows(axes, TILE, pattern.outputs(length, size)),
+            true => Geometry::of_rows(axes, TILE_POINTS, pattern.outputs(length, size)),
             false => Geometry::new(axes, self.wishes(true)),
         };
         let blocks: Few<usize> =
@@ -189,14 +177,14 @@ impl Lowering<'_> {
         let light = body.len() <= 2 || single && self.nest.reduce.is_none();
         let tile = match light {
             _ if moves => MOVED,
-            true => 4 * TILE,
+            true => LIGHT_TILE_POINTS,
             // Values within chains, and between chains and the reduction, are in registers.
             false if self.is_chain() => match self.nest.reduce {
-                None if computed <= FEW => 4 * TILE,
-                Some(_) if self.nest.loads.len() > 1 => TILE,
-                _ => 2 * TILE,
+                None if computed <= FEW => LIGHT_TILE_POINTS,
+                Some(_) if self.nest.loads.len() > 1 => TILE_POINTS,
+                _ => CHAIN_TILE_POINTS,
             },
-            false => TILE,
+            false => TILE_POINTS,
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
         let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
@@ -362,8 +350,8 @@ impl Lowering<'_> {
         let columns = order(self.nest, self.checked) == Order::Columns;
         let capacity = match rounds && !columns {
             false => usize::MAX,
-            true if geometry.along || folded => ROW_RUN,
-            true => RUN,
+            true if geometry.along || folded => SEQUENTIAL_FOLDS,
+            true => SEQUENTIAL_VALUES,
         };
         let positions = if reducer_is_position(reducer) { size_of::<i64>() } else { 0 };
         let kept = |axis: &usize| !geometry.loops[*axis].axis.reduced;
@@ -493,11 +481,12 @@ fn chunks(geometry: &Geometry, blocks: &[usize], length: usize) -> (usize, usize
     let reduced: usize = geometry.reduced.iter().map(|&a| blocks[a]).product();
     let tile = geometry.loops.iter().map(|l| l.tile).product::<usize>() * length;
     let points = tile.saturating_mul(kept).saturating_mul(reduced);
-    if kept >= MANY_BLOCKS || points < 2 * CHUNK {
+    if kept >= UNCHUNKED_BLOCKS || points < 2 * REDUCTION_CHUNK_POINTS {
         return (reduced, 1);
     }
     // With several blocks of outputs, one chunk for each may already suffice.
-    let chunk = (CHUNK / tile).max(1).max(reduced.div_ceil(CHUNKS)).min(reduced);
+    let chunk =
+        (REDUCTION_CHUNK_POINTS / tile).max(1).max(reduced.div_ceil(REDUCTION_CHUNKS)).min(reduced);
     (chunk, reduced.div_ceil(chunk).max(1))
 }
 

@@ -23,8 +23,9 @@ mod rows;
 mod run;
 mod sorted;
 
+pub(crate) use crate::tuning::order::SCAN_BLOCK as BLOCK;
 pub(crate) use kernel::{
-    BLOCK, FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, fault, fold,
+    FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, fault, fold,
     into_plane, moves, relative, scan,
 };
 pub(crate) use launch::Launch;

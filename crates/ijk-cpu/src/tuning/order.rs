@@ -2,6 +2,7 @@
 //! whose orders differ. Together with the SIMD level's lanes they are constants, the same on every machine.
 
 use super::cache::{L1, L2, L3};
+use crate::runtime::lines::LINE;
 
 /// Steps of k in a block of a contraction (kc).
 pub(crate) const KC: usize = 256;
@@ -210,6 +211,68 @@ pub(crate) const SCAN_STRANDS: usize = 16;
 
 /// and smallest scan in points that is cut.
 pub(crate) const SCAN_CUT_POINTS: usize = 1 << 17;
+
+// Nests.
+
+/// Points of a tile for element types of at most 4 bytes, and half of them for larger ones: several registers of that
+/// many elements stay in L1.
+pub(crate) const TILE_POINTS: usize = L1 / 32;
+
+/// The same if a tile needs hardly any registers,
+pub(crate) const LIGHT_TILE_POINTS: usize = 4 * TILE_POINTS;
+
+/// or if chains keep most values in vector registers.
+pub(crate) const CHAIN_TILE_POINTS: usize = 2 * TILE_POINTS;
+
+/// Sides of a tile that transposes an operand: runs of four cache lines of floats on either side, to amortise TLB
+/// misses.
+pub(crate) const CROSSING_SIDE: usize = 4 * LINE / size_of::<f32>();
+
+/// Size of such a tile of a reduction, relative to others: the length of its runs matters more than its fit in L1.
+pub(crate) const CROSSING_TILES: usize = 4;
+
+/// Points of a row from which it is a tile of its own if rows have gaps between them: kernels then process rows in
+/// place instead of packed copies.
+pub(crate) const GAPPED_ROW: usize = 256;
+
+/// Extent below which an axis is not worth a vector loop of its own in a reduction,
+pub(crate) const INNERMOST_AXIS: usize = 16;
+
+/// if another axis has at least this extent.
+pub(crate) const LONGER_AXIS: usize = 4 * INNERMOST_AXIS;
+
+/// Bytes of a strip of lanes in which a row of a tile is folded.
+pub(crate) const FOLD_STRIP_BYTES: usize = 4 * LINE;
+
+/// Values that are combined sequentially before partial results are,
+pub(crate) const SEQUENTIAL_VALUES: usize = 256;
+
+/// and the same for rows that are folded first.
+pub(crate) const SEQUENTIAL_FOLDS: usize = 16;
+
+/// Fewest points of a chunk of a reduction with few outputs,
+pub(crate) const REDUCTION_CHUNK_POINTS: usize = 1 << 17;
+
+/// most chunks,
+pub(crate) const REDUCTION_CHUNKS: usize = 256;
+
+/// and number of blocks of outputs from which a reduction is not divided into chunks.
+pub(crate) const UNCHUNKED_BLOCKS: usize = 16;
+
+/// Values that are scanned on their own, before the total of previous ones is combined with them.
+pub(crate) const SCAN_BLOCK: usize = 512;
+
+/// Shorter rows at computed places are left to tiles,
+pub(crate) const INDEXED_ROW_LENGTH: usize = 8;
+
+/// and so are values that read more arrays by rows,
+pub(crate) const INDEXED_ROW_SOURCES: usize = 12;
+
+/// and rows of this length or more that are each combined to a scalar, one piece after another.
+pub(crate) const INDEXED_ROW_SUM: usize = 1 << 13;
+
+/// Bytes of a register for rows at computed places, and so of such a piece: all registers together stay in L1.
+pub(crate) const INDEXED_ROW_PIECE_BYTES: usize = L1 / 8;
 
 // Folds along rows.
 

@@ -5,8 +5,8 @@
 //! and one loop over groups of [`LANES`] combines adjacent windows.
 
 use super::op::Op2;
-use super::scan::BLOCK;
 use crate::simd::leveled;
+use crate::tuning::order::SCAN_BLOCK;
 
 /// Final length of a window.
 const LANES: usize = 16;
@@ -27,13 +27,13 @@ unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     // SAFETY: guaranteed by the caller.
     unsafe {
         let before = sum.read();
-        let mut windows = [[before; BLOCK]; 2];
+        let mut windows = [[before; SCAN_BLOCK]; 2];
         for row in 0..rows as isize {
             let (from, to) = (from.offset(row * steps[0]), to.offset(row * steps[1]));
             let (from, to) = (from.cast::<O::In>(), to.cast::<O::In>());
             let (mut all, mut at) = (before, 0);
             while at < n {
-                let length = BLOCK.min(n - at);
+                let length = SCAN_BLOCK.min(n - at);
                 let place = if DOWN { -(at as isize) } else { at as isize };
                 let ends = (from.offset(place), to.offset(place));
                 all = block::<O, DOWN>(length, all, ends, &mut windows);
@@ -47,13 +47,13 @@ unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
 /// Scans a block after `all`; returns the extreme including the block.
 ///
 /// # Safety
-/// `from` and `to` have `n` elements, from 1 to [`BLOCK`], in descending order of addresses if `DOWN`.
+/// `from` and `to` have `n` elements, from 1 to [`SCAN_BLOCK`], in descending order of addresses if `DOWN`.
 #[inline(always)]
 unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     n: usize,
     all: O::In,
     (from, to): (*const O::In, *mut O::In),
-    [x, y]: &mut [[O::In; BLOCK]; 2],
+    [x, y]: &mut [[O::In; SCAN_BLOCK]; 2],
 ) -> O::In {
     // SAFETY: guaranteed by the caller.
     unsafe {

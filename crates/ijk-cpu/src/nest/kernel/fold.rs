@@ -1,12 +1,13 @@
 //! Reductions of tiles by a monoid.
 //!
-//! The order is a function of extents. Rows are folded in [`LANES`]-byte strips of lanes, lane `l` combining elements
-//! `l`, `l + L`, `l + 2L`, …; the lanes are then combined by halving.
+//! The order is a function of extents. Rows are folded in strips of [`FOLD_STRIP_BYTES`] bytes, lane `l` combining
+//! elements `l`, `l + L`, `l + 2L`, …; the lanes are then combined by halving.
 
 use super::for_monoid;
 use super::op::Op2;
 use crate::simd::Level;
 use crate::simd::leveled;
+use crate::tuning::order::FOLD_STRIP_BYTES;
 use ijk_types::{DType, Monoid};
 
 /// Folds rows of values into accumulators.
@@ -44,9 +45,6 @@ pub(crate) struct FoldKernels {
     /// True if the result depends on the order by rounding.
     pub rounds: bool,
 }
-
-/// Bytes of the lanes in which a row is folded.
-const LANES: usize = 256;
 
 /// Folds rows into accumulators.
 ///
@@ -215,13 +213,13 @@ unsafe fn along<O: Op2<Out = <O as Op2>::In>>(
 unsafe fn row<O: Op2<Out = <O as Op2>::In>>(n: usize, values: *const O::In) -> O::In {
     match size_of::<O::In>() {
         // SAFETY: guaranteed by the caller.
-        1 => unsafe { lanes::<O, { LANES }>(n, values) },
+        1 => unsafe { lanes::<O, { FOLD_STRIP_BYTES }>(n, values) },
         // SAFETY: guaranteed by the caller.
-        4 => unsafe { lanes::<O, { LANES / 4 }>(n, values) },
+        4 => unsafe { lanes::<O, { FOLD_STRIP_BYTES / 4 }>(n, values) },
         // SAFETY: guaranteed by the caller.
-        8 => unsafe { lanes::<O, { LANES / 8 }>(n, values) },
+        8 => unsafe { lanes::<O, { FOLD_STRIP_BYTES / 8 }>(n, values) },
         // SAFETY: guaranteed by the caller.
-        _ => unsafe { lanes::<O, { LANES / 16 }>(n, values) },
+        _ => unsafe { lanes::<O, { FOLD_STRIP_BYTES / 16 }>(n, values) },
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use moves::{Ascends, MoveKernels, all_hold, ascends, in_range, iota, 
 pub(crate) use random::draws;
 pub(crate) use relative::{RelativeScan, relative};
 pub(crate) use rows::{FoldRowsTo, RowsTo, fold_rows_to, fold_scaled_rows};
-pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
+pub(crate) use scan::{ScanKernels, ScanRows, scan};
 pub(crate) use table::{binary, is_dear, joined, takes_splat, unary};
 
 /// Faults of kernels, as bits.

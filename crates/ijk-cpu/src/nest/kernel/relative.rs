@@ -1,11 +1,11 @@
 //! Sums by a scan, relative to levels: previous sums are scaled down as the level rises (log-sum-exp).
 //!
 //! A step is an affine function: a factor of the previous sum, and an addend. Steps are composed in an order that is a
-//! function of lengths: in blocks of [`BLOCK`] values by doubling windows, as in [`super::extreme`], then groups one
-//! after another, and blocks one after another.
+//! function of lengths: in blocks of [`SCAN_BLOCK`] values by doubling windows, as in [`super::extreme`], then groups
+//! one after another, and blocks one after another.
 
-use super::scan::BLOCK;
 use crate::simd::{Level, leveled};
+use crate::tuning::order::SCAN_BLOCK;
 use ijk_types::{DType, Monoid, Real};
 
 /// Scans `n` values of one row, relative to `n` levels: `from`, `level` and `to` are the first value, level and result,
@@ -17,7 +17,7 @@ use ijk_types::{DType, Monoid, Real};
 pub(crate) type RelativeScan =
     unsafe fn(n: usize, from: *const u8, level: *const u8, to: *mut u8, steps: [isize; 3]);
 
-/// Final length of a window.
+/// Final length of a window. It fixes the order of summation, like the thresholds of [`order`](crate::tuning::order).
 const LANES: usize = 16;
 
 /// # Safety
@@ -31,11 +31,11 @@ unsafe fn row<T: Real>(
     steps: [isize; 3],
 ) {
     let (zero, one) = (T::identity(Monoid::Add), T::identity(Monoid::Mul));
-    let nothing = Steps { left: [one; BLOCK], added: [zero; BLOCK] };
+    let nothing = Steps { left: [one; SCAN_BLOCK], added: [zero; SCAN_BLOCK] };
     let (mut own, mut spare) = (nothing, nothing);
     let (mut sum, mut at) = (zero, 0);
     while at < n {
-        let length = BLOCK.min(n - at);
+        let length = SCAN_BLOCK.min(n - at);
         let start = |step: isize| at as isize * step;
         // SAFETY: the block's values, and the one before it, are among the `n`.
         unsafe {
@@ -53,16 +53,16 @@ unsafe fn row<T: Real>(
 #[derive(Clone, Copy)]
 struct Steps<T> {
     /// Factors of the previous sum,
-    left: [T; BLOCK],
+    left: [T; SCAN_BLOCK],
     /// and addends.
-    added: [T; BLOCK],
+    added: [T; SCAN_BLOCK],
 }
 
 impl<T: Real> Steps<T> {
     /// Reads the values of a block, their levels, and the level before.
     ///
     /// # Safety
-    /// There are `n` of each, from 1 to [`BLOCK`].
+    /// There are `n` of each, from 1 to [`SCAN_BLOCK`].
     #[inline(always)]
     unsafe fn read(
         &mut self,
@@ -127,7 +127,7 @@ impl<T: Real> Steps<T> {
     /// Writes the sums of a block after `sum`, and returns the last.
     ///
     /// # Safety
-    /// `to` has `n` elements, and `n` is from 1 to [`BLOCK`].
+    /// `to` has `n` elements, and `n` is from 1 to [`SCAN_BLOCK`].
     #[inline(always)]
     unsafe fn finish(&mut self, n: usize, sum: T, to: *mut u8, step: isize) -> T {
         for i in 0..n {

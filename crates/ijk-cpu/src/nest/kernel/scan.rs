@@ -1,17 +1,15 @@
 //! Inclusive scans by a monoid.
 //!
-//! The order is a function of lengths. Values are scanned in blocks of [`BLOCK`], each on its own; the total before a
-//! block is combined last. Within a block of a row, groups of lanes are scanned by doubling. So no sum has more than
-//! `BLOCK + n / BLOCK` sequential additions.
+//! The order is a function of lengths. Values are scanned in blocks of [`SCAN_BLOCK`], each on its own; the total
+//! before a block is combined last. Within a block of a row, groups of lanes are scanned by doubling. So no sum has
+//! more than `SCAN_BLOCK + n / SCAN_BLOCK` sequential additions.
 
 use super::op::{self, Op2};
 use super::{extreme, for_monoid};
 use crate::simd::Level;
 use crate::simd::leveled;
+use crate::tuning::order::SCAN_BLOCK;
 use ijk_types::{DType, Monoid};
-
-/// Values that are scanned on their own.
-pub(crate) const BLOCK: usize = 512;
 
 /// Scans rows of `n` contiguous values to contiguous places: `extents` are the number of rows and `n`, `steps` the
 /// strides of rows in bytes of source and destination. `sum` is the initial value for each row, and finally the total
@@ -84,7 +82,7 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
     let step = |at: usize| if DOWN { -(at as isize) } else { at as isize };
     let mut at = 0;
     while at < n {
-        let length = BLOCK.min(n - at);
+        let length = SCAN_BLOCK.min(n - at);
         // SAFETY: the block's values are among the `n`.
         let all = unsafe {
             let (from, to) = (from.offset(step(at)), to.offset(step(at)));

@@ -28,9 +28,6 @@ use crate::copy::Copier;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Shorter runs are not worth it.
-const SHORT: usize = 8;
-
 /// Prefetch distance in rows, which the hardware cannot predict.
 const AHEAD: usize = 16;
 

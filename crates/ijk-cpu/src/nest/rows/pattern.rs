@@ -2,18 +2,12 @@
 
 use super::super::lower::Lowering;
 use super::super::order::{Order, order};
-use super::SHORT;
+use crate::tuning::order::{INDEXED_ROW_LENGTH, INDEXED_ROW_SOURCES, INDEXED_ROW_SUM};
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
-/// Most arrays whose rows a value reads.
-const MOST_SOURCES: usize = 12;
-
 /// Mask, value if it does not hold, and value if it does.
 type Masked = (Option<NodeId>, Option<Scalar>, NodeId);
-
-/// Longest row that is reduced to one scalar: it is processed in sequential pieces.
-const LONG_SUM: usize = 1 << 13;
 
 /// Row structure of a nest.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +74,7 @@ impl RowPattern {
         let nest = lowering.nest;
         let needed = needed(nest, [Some(self.value), self.mask, nest.store.offset]);
         let of = |along| {
-            let lengths = SHORT..if along { LONG_SUM } else { usize::MAX };
+            let lengths = INDEXED_ROW_LENGTH..if along { INDEXED_ROW_SUM } else { usize::MAX };
             let fits = |run: &Run| {
                 let length: usize = run.axes.iter().map(|&a| lowering.checked.extents[a]).product();
                 lengths.contains(&length) && self.fits(run, nest, &needed)
@@ -101,7 +95,7 @@ impl RowPattern {
         alone(self.mask)
             && alone(nest.store.offset)
             && run.by_element[self.value.0 as usize]
-            && run.sources(nest, needed) <= MOST_SOURCES
+            && run.sources(nest, needed) <= INDEXED_ROW_SOURCES
             && (gathers || nest.store.offset.is_some())
     }
 }

@@ -3,9 +3,7 @@
 use super::super::kernel::TileKernel;
 use super::RowSpec;
 use super::run::{Batch, RowBases};
-
-/// Bytes of a register.
-const REGISTER: usize = 4096;
+use crate::tuning::order::INDEXED_ROW_PIECE_BYTES;
 
 /// Computes a row from rows of arrays and from scalars.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +67,7 @@ impl RowOperand {
 impl RowProgram {
     /// Elements that are computed at a time.
     pub fn piece(&self) -> usize {
-        REGISTER / self.largest.max(1)
+        INDEXED_ROW_PIECE_BYTES / self.largest.max(1)
     }
 
     /// Rows of `length` elements that are computed at a time.
@@ -79,12 +77,12 @@ impl RowProgram {
 
     /// Bytes of all registers, including one for intermediate values.
     pub fn bytes(&self) -> usize {
-        (self.registers + 1) * REGISTER
+        (self.registers + 1) * INDEXED_ROW_PIECE_BYTES
     }
 
     /// The register for intermediate values.
     pub fn spare(&self, registers: *mut u8) -> *mut u8 {
-        registers.wrapping_add(self.registers * REGISTER)
+        registers.wrapping_add(self.registers * INDEXED_ROW_PIECE_BYTES)
     }
 }
 
@@ -123,7 +121,7 @@ impl Piece<'_> {
             }
             RowOperand::Constant(n) => rows.program.constants[n].as_ptr().cast_mut().cast(),
             RowOperand::Register(n, size) => {
-                self.registers.wrapping_add(n * REGISTER + row * self.count * size)
+                self.registers.wrapping_add(n * INDEXED_ROW_PIECE_BYTES + row * self.count * size)
             }
             RowOperand::Value => dst.wrapping_add(row * self.count * rows.size),
         }
