@@ -506,6 +506,3 @@ pub(super) fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
     };
     ids.into_iter().flatten()
 }
-
-/// Smallest row for which a kernel is called separately.
-const LONG_ROW: usize = 64;

@@ -10,13 +10,8 @@ use super::rows::RowSpec;
 use super::sorted;
 use crate::error::RunError;
 use crate::threads::cut;
+use crate::tuning::time::{PRIVATE_COPY_BYTES, PRIVATE_COPY_VALUES};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Largest copy in bytes: it stays in the cache of its thread.
-const LARGEST: usize = 128 << 10;
-
-/// Fewest values for each element of all copies.
-const FEWEST: usize = 4;
 
 /// An array that is copied for each thread except one.
 pub(super) struct Copies<'a> {
@@ -49,8 +44,8 @@ impl Launch<'_> {
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
         let bytes = elements.checked_mul(rows.size)?;
         let others = self.workers.threads() - 1;
-        let all = elements.saturating_mul(others + 1).saturating_mul(FEWEST);
-        let few = bytes <= LARGEST && all <= self.points().saturating_mul(rows.length);
+        let all = elements.saturating_mul(others + 1).saturating_mul(PRIVATE_COPY_VALUES);
+        let few = bytes <= PRIVATE_COPY_BYTES && all <= self.points().saturating_mul(rows.length);
         // The estimate of scratch memory counts lists, so copies must not exceed them.
         let room = bytes.saturating_mul(others) <= sorted::bytes(rows, self.points());
         let copies = |empty| Copies { rows, first: reach.start, elements, empty };

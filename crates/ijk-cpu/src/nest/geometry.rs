@@ -6,6 +6,7 @@ use crate::Few;
 use crate::tuning::order::{
     CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS,
 };
+use crate::tuning::time::{MOVED_TILE_ROW, MOVED_TILE_ROWS, TRANSPOSED_MAP_ROW};
 use std::ops::Range;
 
 /// An axis of a nest with its strides.
@@ -190,13 +191,6 @@ fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Few<usi
     (room, inner)
 }
 
-/// Row of a tile that transposes operands of a map.
-const STORED_ROW: usize = 128;
-
-/// Row of a tile that is only transposed, and number of its rows.
-const MOVED_ROW: usize = 128;
-const MOVED_ROWS: usize = 256;
-
 /// The axes of a tile with their extents in it, innermost last.
 fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     let Some(vector) = vector_axis(axes) else { return Few::new() };
@@ -205,20 +199,20 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
     let stores = axes.iter().all(|axis| !axis.reduced);
     let tile = match crossing {
-        Some(_) if stores && !wishes.moves => CROSSING_SIDE * STORED_ROW,
+        Some(_) if stores && !wishes.moves => CROSSING_SIDE * TRANSPOSED_MAP_ROW,
         Some(_) => CROSSING_TILES * wishes.tile,
         None => wishes.tile,
     };
     let mut room = tile;
     match crossing {
-        Some(_) if wishes.moves => room = MOVED_ROW,
+        Some(_) if wishes.moves => room = MOVED_TILE_ROW,
         Some(a) if stores => room /= CROSSING_SIDE.min(axes[a].extent),
         Some(a) => room = (room / CROSSING_SIDE.min(axes[a].extent)).max(CROSSING_SIDE),
         None => {}
     }
     let side = axes[vector].extent.min(room);
     chosen.push((vector, side));
-    room = if crossing.is_some() && wishes.moves { MOVED_ROWS } else { tile / side };
+    room = if crossing.is_some() && wishes.moves { MOVED_TILE_ROWS } else { tile / side };
     if let Some(a) = crossing {
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
@@ -335,7 +329,7 @@ mod tests {
         let axes = vec![axis(4096, false, 4096, &[4096, 1]), axis(4096, false, 1, &[1, 4096])];
         let g = Geometry::new(axes, WISHES);
         assert_eq!(g.inner[..], [0, 1]);
-        assert_eq!((g.loops[0].tile, g.loops[1].tile), (CROSSING_SIDE, STORED_ROW));
+        assert_eq!((g.loops[0].tile, g.loops[1].tile), (CROSSING_SIDE, TRANSPOSED_MAP_ROW));
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::tuning::order::{
     CHAIN_TILE_POINTS, LIGHT_TILE_POINTS, REDUCTION_CHUNK_POINTS, REDUCTION_CHUNKS,
     SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
 };
+use crate::tuning::time::{
+    MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES, STORED_IN_PLACE_ROW,
+};
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp};
 
@@ -26,18 +29,6 @@ pub(super) struct Lowering<'a> {
     pub layouts: &'a [Layout],
     pub level: Level,
 }
-
-/// Largest number of functions and constants that usually form one chain.
-const FEW: usize = 8;
-
-/// Elements that a copy moves at a time.
-const MOVED: usize = 1 << 16;
-
-/// Smallest row in bytes that is written with non-temporal stores.
-const LONG_ROW: usize = 256;
-
-/// Fewest elements of a row that is computed where it is stored, by a call of its kernel for each row.
-const STORED_ROW: usize = 64;
 
 /// Nanoseconds for a row, and for each of its elements.
 const ROW: f64 = 5.0;
@@ -176,11 +167,11 @@ impl Lowering<'_> {
         let single = computed <= 1 || computed == 2 && self.may_join();
         let light = body.len() <= 2 || single && self.nest.reduce.is_none();
         let tile = match light {
-            _ if moves => MOVED,
+            _ if moves => MOVED_TILE_POINTS,
             true => LIGHT_TILE_POINTS,
             // Values within chains, and between chains and the reduction, are in registers.
             false if self.is_chain() => match self.nest.reduce {
-                None if computed <= FEW => LIGHT_TILE_POINTS,
+                None if computed <= ONE_CHAIN_NODES => LIGHT_TILE_POINTS,
                 Some(_) if self.nest.loads.len() > 1 => TILE_POINTS,
                 _ => CHAIN_TILE_POINTS,
             },
@@ -294,7 +285,7 @@ impl Lowering<'_> {
         let steps = out.strides.iter().map(|s| s.unsigned_abs());
         let runs = out.inner.last() == Some(&(size as isize))
             && steps.filter(|&s| s != size).all(whole_lines);
-        let long = dense || (runs && whole_lines(row) && row >= LONG_ROW);
+        let long = dense || (runs && whole_lines(row) && row >= NON_TEMPORAL_ROW_BYTES);
         let copier = Copier::streaming(layout.dtype, self.level);
         long.then_some(StreamSpec { copier, dense, strips: false })
     }
@@ -465,7 +456,7 @@ pub(super) fn is_dense(geometry: &Geometry, inner: &[isize], size: usize) -> boo
 /// Returns true if a tile has two axes, of which the inner one is long and contiguous in the output.
 fn has_rows(geometry: &Geometry, out: &Place, t: DType) -> bool {
     let [_, row] = geometry.inner[..] else { return false };
-    out.inner[1] == t.size() as isize && geometry.loops[row].tile >= STORED_ROW
+    out.inner[1] == t.size() as isize && geometry.loops[row].tile >= STORED_IN_PLACE_ROW
 }
 
 /// Points of a full tile along the kept or the reduced axes.

@@ -1,6 +1,7 @@
 //! Order in which the values of a nest are combined.
 
 use crate::check::CheckedNest;
+use crate::tuning::time::COLUMNS_POINTS;
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::Reducer;
 
@@ -16,9 +17,6 @@ pub(crate) enum Order {
     Points,
 }
 
-/// Most points of a nest with [`Order::Columns`]: they are one tile.
-const MOST: usize = 1024;
-
 /// The order of a nest. Integer results never depend on it.
 pub(crate) fn order(nest: &Nest, checked: &CheckedNest) -> Order {
     let shows = checked.types.last().is_some_and(|t| t.is_float() || t.is_complex());
@@ -31,7 +29,7 @@ pub(crate) fn order(nest: &Nest, checked: &CheckedNest) -> Order {
     }
     let several = |a: &usize| checked.extents[*a] > 1 && !nest.axes[*a].reduced;
     let apart = (0..nest.axes.len()).filter(several).all(|a| checked.separable.contains(&a));
-    let one_tile = checked.extents.iter().product::<usize>() <= MOST;
+    let one_tile = checked.extents.iter().product::<usize>() <= COLUMNS_POINTS;
     match apart && one_tile && nest.start == Start::Covered {
         true => Order::Columns,
         false => Order::Points,

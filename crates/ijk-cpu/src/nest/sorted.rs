@@ -14,38 +14,22 @@ use crate::error::RunError;
 use crate::scratch::Scratch;
 use crate::threads::cut;
 use crate::tuning::time::TASKS_PER_THREAD;
+use crate::tuning::time::{
+    LISTED_POINTS, MANY_THREADS, SORTED_ARRAY_BYTES, SORTED_ARRAY_BYTES_OF_FEW,
+    SORTED_REGION_BYTES, SORTED_REGIONS, SORTED_REUSE, SORTED_ROWS,
+};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-
-/// Bytes of a region: it stays in L2 with the rows that are added to it.
-const REGION: usize = 256 << 10;
-
-/// Most regions; larger arrays have larger regions.
-const REGIONS: usize = 4096;
-
-/// Size in bytes from which an array is out of cache: of the private cache of a core with many threads, each of which
-/// would scan all rows, otherwise of the shared caches.
-const LARGE: usize = 2 << 20;
-const LARGE_FOR_FEW: usize = 8 << 20;
-
-/// Number of threads from which they are many.
-const MANY: usize = 5;
-
-/// Rows that are copied to their sorted positions at a time.
-const SORTED: usize = 512;
-
-/// Points that are sorted at a time, to bound the memory.
-const ROUND: usize = 1 << 18;
 
 /// Returns true if the ratio of moved bytes to array bytes is high enough for sorting: rows are then read in another
 /// order, which costs as much as it gains if each destination occurs once.
 fn meet_often(moved: usize, bytes: usize) -> bool {
-    moved / 3 >= bytes / 2
+    moved / SORTED_REUSE[0] >= bytes / SORTED_REUSE[1]
 }
 
 /// Limit in bytes for lists: of rows, which may then be sorted, and each of which may overlap two regions.
 pub(super) fn bytes(rows: &RowSpec, points: usize) -> usize {
-    3 * Table::bytes(rows, points.min(2 * ROUND))
+    3 * Table::bytes(rows, points.min(2 * LISTED_POINTS))
 }
 
 /// Partition of an array into regions of elements of nearly equal length.
@@ -65,9 +49,10 @@ impl Regions {
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
         let bytes = elements.checked_mul(rows.size)?;
         let moved = points.saturating_mul(rows.length * rows.size);
-        let large = if threads < MANY { LARGE_FOR_FEW } else { LARGE };
+        let large =
+            if threads < MANY_THREADS { SORTED_ARRAY_BYTES_OF_FEW } else { SORTED_ARRAY_BYTES };
         let count = match bytes >= large && meet_often(moved, bytes) {
-            true => (bytes / REGION).clamp(threads, REGIONS.max(threads)),
+            true => (bytes / SORTED_REGION_BYTES).clamp(threads, SORTED_REGIONS.max(threads)),
             false => threads,
         };
         Self::cut(reach, count, rows.length)
@@ -152,7 +137,7 @@ impl Launch<'_> {
     pub(super) unsafe fn run_listed(&self, rows: &RowSpec) -> Result<u32, RunError> {
         let blocks: usize = self.nest.blocks.iter().product();
         let tile: usize = self.nest.geometry.loops.iter().map(|l| l.tile).product();
-        let round = (ROUND / tile.max(1)).max(1);
+        let round = (LISTED_POINTS / tile.max(1)).max(1);
         let faults = AtomicU32::new(0);
         for start in (0..blocks).step_by(round) {
             let blocks = start..blocks.min(start + round);
@@ -206,11 +191,11 @@ impl Launch<'_> {
         unsafe {
             match Regions::of(rows, self.points(), self.workers.threads()) {
                 _ if ascend(&lists) => self.move_ascending(rows, &lists, faults),
-                Some(regions) if regions.count > self.workers.threads().min(MANY) => {
+                Some(regions) if regions.count > self.workers.threads().min(MANY_THREADS) => {
                     self.move_regions(rows, &regions, &lists, faults)?;
                 }
                 // With few threads, selecting the rows of each is faster than sorting.
-                _ if self.workers.threads() < MANY => match self.columns(rows) {
+                _ if self.workers.threads() < MANY_THREADS => match self.columns(rows) {
                     Some(columns) => self.move_columns(rows, &lists, columns),
                     None => self.move_parts(rows, &lists, faults),
                 },
@@ -387,13 +372,13 @@ impl Part {
     unsafe fn sort(&self, regions: &Regions, length: usize, listed: &Listed, sorted: &Table) {
         let next = |place: &AtomicU32| place.load(Ordering::Relaxed);
         let mut next: Vec<u32> = self.0.iter().map(next).collect();
-        let (mut places, mut rows) = ([0; 2 * SORTED], [0; 2 * SORTED]);
+        let (mut places, mut rows) = ([0; 2 * SORTED_ROWS], [0; 2 * SORTED_ROWS]);
         // SAFETY: guaranteed by the caller.
         let to = unsafe { listed.places() };
-        for (chunk, to) in to.chunks(SORTED).enumerate() {
+        for (chunk, to) in to.chunks(SORTED_ROWS).enumerate() {
             let mut count = 0;
             let mut put = |row: usize, region: usize| {
-                (places[count], rows[count]) = (next[region], (chunk * SORTED + row) as u32);
+                (places[count], rows[count]) = (next[region], (chunk * SORTED_ROWS + row) as u32);
                 next[region] += 1;
                 count += 1;
             };

@@ -195,6 +195,108 @@ pub(crate) const SCAN_VALUE: f64 = 0.5;
 /// For a value of a scan relative to levels.
 pub(crate) const RELATIVE_SCAN_VALUE: f64 = 1.5;
 
+// Nests.
+
+/// Most points of a nest whose outputs combine their values in the order of the domain, but all in parallel lanes: they
+/// are one tile.
+pub(crate) const COLUMNS_POINTS: usize = 1024;
+
+/// Most functions and constants that usually form one chain.
+pub(crate) const ONE_CHAIN_NODES: usize = 8;
+
+/// Points of a tile that is only copied,
+pub(crate) const MOVED_TILE_POINTS: usize = 1 << 16;
+
+/// and length of its rows and their number, if it is transposed.
+pub(crate) const MOVED_TILE_ROW: usize = 128;
+pub(crate) const MOVED_TILE_ROWS: usize = 256;
+
+/// Length of the rows of a tile that transposes operands of a map.
+pub(crate) const TRANSPOSED_MAP_ROW: usize = 128;
+
+/// Shortest row in bytes that is written with non-temporal stores.
+pub(crate) const NON_TEMPORAL_ROW_BYTES: usize = 4 * LINE;
+
+/// Shortest row that is computed where it is stored, by a call of its kernel for each row.
+pub(crate) const STORED_IN_PLACE_ROW: usize = 64;
+
+/// Shortest row for which a kernel is called separately,
+pub(crate) const KERNEL_CALL_ROW: usize = 64;
+
+/// and the same for a chain, whose links are dispatched in each call.
+pub(crate) const CHAIN_CALL_ROW: usize = 256;
+
+/// Elements of a strip of a tile that is stored or prefetched strip by strip,
+pub(crate) const TILE_STRIP: usize = 256;
+
+/// and the same for a chain, whose links are set up anew for each strip.
+pub(crate) const CHAIN_STRIP: usize = 1024;
+
+/// Elements that are computed without branches before those of them that are rare cases are recomputed.
+pub(crate) const RARE_CASES_STRIP: usize = 128;
+
+/// Elements that are squared at a time for integer powers.
+pub(crate) const POWER_STRIP: usize = 64;
+
+/// Rows of a tile that are folded at a time: several streams in parallel give a higher memory bandwidth, and
+/// accumulators are loaded and stored once for all of them.
+pub(crate) const FOLDED_ROWS: usize = 8;
+
+/// Rows up to this length are folded strip by strip in registers: in memory, each row would have to wait for the stores
+/// of its predecessor.
+pub(crate) const NARROW_ROW: usize = 64;
+
+/// Indices that are compared with a window between two prefetches.
+pub(crate) const COMPARED_INDICES: usize = 32;
+
+// Rows at computed places.
+
+/// Prefetch distance in rows, which the hardware cannot predict,
+pub(crate) const ROW_PREFETCH_DISTANCE: usize = 16;
+
+/// and cache lines of a row that are prefetched in software; the hardware prefetches the rest.
+pub(crate) const ROW_PREFETCH_LINES: usize = 8;
+
+/// Elements of rows that are moved between two checks for cancellation.
+pub(crate) const CANCEL_ELEMENTS: usize = 1 << 21;
+
+/// Limit in bytes for the sums of rows of a tile, which stay in L1.
+pub(crate) const ROW_SUM_BYTES: usize = L1 / 2;
+
+/// Rows of which a thread selects its own at a time.
+pub(crate) const PICKED_ROWS: usize = 512;
+
+/// Limit in bytes for a copy of an array in which a thread combines its values: it stays in L2 beside what is read,
+pub(crate) const PRIVATE_COPY_BYTES: usize = L2 / 16;
+
+/// and fewest values for each element of all copies.
+pub(crate) const PRIVATE_COPY_VALUES: usize = 4;
+
+/// Number of threads from which each of them scanning all rows takes longer than sorting rows.
+pub(crate) const MANY_THREADS: usize = 5;
+
+/// Size in bytes from which an array is out of L2, so that many threads sort rows by regions of it,
+pub(crate) const SORTED_ARRAY_BYTES: usize = L2;
+
+/// and size from which it is out of the shared caches, so that few threads do, too.
+pub(crate) const SORTED_ARRAY_BYTES_OF_FEW: usize = 2 * L3;
+
+/// Moved bytes and bytes of the array whose ratio is the least for sorting: rows are then read in another order, which
+/// costs as much as it gains if each destination occurs once.
+pub(crate) const SORTED_REUSE: [usize; 2] = [3, 2];
+
+/// Bytes of a region: it stays in L2 with the rows that are added to it.
+pub(crate) const SORTED_REGION_BYTES: usize = L2 / 8;
+
+/// Most regions; larger arrays have larger regions.
+pub(crate) const SORTED_REGIONS: usize = 4096;
+
+/// Rows that are copied to their sorted positions at a time.
+pub(crate) const SORTED_ROWS: usize = 512;
+
+/// Points whose rows are listed at a time, to bound the memory.
+pub(crate) const LISTED_POINTS: usize = 1 << 18;
+
 // Copies.
 
 /// Words of the largest block of a blocked permutation: its cache lines and its table of offsets stay in L1.

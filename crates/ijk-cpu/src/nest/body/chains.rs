@@ -6,11 +6,9 @@ use crate::nest::lower::is_three;
 use crate::nest::program::{
     Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, ReduceSpec, Sink, Slot, Source,
 };
+use crate::tuning::time::CHAIN_CALL_ROW;
 use ijk_plan::plan::Node;
 use ijk_types::{BinaryOp, DType, UnaryOp};
-
-/// Smallest row for which a chain is called separately, since its links are dispatched in each call.
-const LONG_ROW: usize = 256;
 
 /// A chain under construction.
 struct Growing {
@@ -97,7 +95,7 @@ impl Body<'_> {
             let (Instruction::Map(map) | Instruction::Select { map, .. }) = instruction else {
                 continue;
             };
-            if map.is_by_row() && self.row() < LONG_ROW {
+            if map.is_by_row() && self.row() < CHAIN_CALL_ROW {
                 continue;
             }
             if let (Some((function, dtype)), Over::Points) = (map.function, map.over) {

@@ -1,12 +1,13 @@
 //! Loads of a body: addresses of their elements in a tile, and the number of these.
 
 use super::costs::{LOAD, PACK};
-use super::{Body, LONG_ROW, Operand};
+use super::{Body, Operand};
 use crate::copy::Copier;
 use crate::error::Fault;
 use crate::nest::geometry::Axis;
 use crate::nest::lower::{is_dense, place};
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
+use crate::tuning::time::KERNEL_CALL_ROW;
 
 impl Body<'_> {
     pub(super) fn load(&mut self, n: usize) -> Result<Operand, Fault> {
@@ -42,7 +43,7 @@ impl Body<'_> {
         let still = |strides: &[isize]| strides.iter().all(|&s| s == 0);
         match place.inner.split_last() {
             _ if still(&place.inner) => Over::One,
-            _ if row < LONG_ROW => Over::Points,
+            _ if row < KERNEL_CALL_ROW => Over::Points,
             Some((0, _)) => Over::Rows,
             Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
                 Over::Columns

@@ -8,6 +8,7 @@ use super::op::Op2;
 use crate::simd::Level;
 use crate::simd::leveled;
 use crate::tuning::order::FOLD_STRIP_BYTES;
+use crate::tuning::time::{FOLDED_ROWS, NARROW_ROW};
 use ijk_types::{DType, Monoid};
 
 /// Folds rows of values into accumulators.
@@ -58,7 +59,7 @@ unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
     values: *const u8,
 ) {
     let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
-    if rows > 1 && n <= NARROW {
+    if rows > 1 && n <= NARROW_ROW {
         // SAFETY: guaranteed by the caller.
         return unsafe { down_narrow::<O>(rows, n, acc, values) };
     }
@@ -66,10 +67,6 @@ unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
     // SAFETY: guaranteed by the caller; rows are contiguous to each other.
     unsafe { spread::<O>(rows, n, acc.cast(), values.cast(), step) }
 }
-
-/// Rows that are folded at a time: several streams in parallel give a higher memory bandwidth, and accumulators are
-/// loaded and stored once for all of them.
-const ROWS: usize = 8;
 
 /// # Safety
 /// As for [`FoldRows`].
@@ -84,11 +81,11 @@ unsafe fn spread<O: Op2<Out = <O as Op2>::In>>(
     let (acc, mut row) = (acc.cast::<O::In>(), values);
     // SAFETY: guaranteed by the caller.
     unsafe {
-        for _ in 0..rows / ROWS {
-            several::<O, ROWS>(n, acc, row, step);
-            row = row.wrapping_offset(ROWS as isize * step);
+        for _ in 0..rows / FOLDED_ROWS {
+            several::<O, FOLDED_ROWS>(n, acc, row, step);
+            row = row.wrapping_offset(FOLDED_ROWS as isize * step);
         }
-        for _ in 0..rows % ROWS {
+        for _ in 0..rows % FOLDED_ROWS {
             several::<O, 1>(n, acc, row, step);
             row = row.wrapping_offset(step);
         }
@@ -130,10 +127,6 @@ fn together<O: Op2<Out = <O as Op2>::In>, const R: usize>(acc: &mut [O::In], row
         acc[k] = sum;
     }
 }
-
-/// Rows up to this length are folded strip by strip in registers: in memory, each row would have to wait for the stores
-/// of its predecessor.
-const NARROW: usize = 64;
 
 /// # Safety
 /// As for [`down`].

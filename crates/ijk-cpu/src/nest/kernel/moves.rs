@@ -4,6 +4,7 @@ use super::{fault, map::TileKernel};
 use crate::lines::{AHEAD, prefetch_all};
 use crate::simd::Level;
 use crate::simd::leveled;
+use crate::tuning::time::COMPARED_INDICES;
 use std::hint::select_unpredictable;
 
 /// Word for moving elements: the size of an element, with an alignment no stricter than that of any element type.
@@ -172,21 +173,18 @@ unsafe fn window<const AND: bool>(
     unsafe {
         // As unsigned numbers, negative ones exceed all others.
         let end = b.cast::<u64>().read();
-        let whole = n / WINDOWS;
+        let whole = n / COMPARED_INDICES;
         for part in 0..whole {
-            let at = part * WINDOWS;
+            let at = part * COMPARED_INDICES;
             // Indices are usually out of cache here.
-            prefetch_all(a.wrapping_add(at * 8 + AHEAD), WINDOWS * 8);
-            windows::<AND>(WINDOWS, dst.add(at), a.add(at * 8), end, c.wrapping_add(at));
+            prefetch_all(a.wrapping_add(at * 8 + AHEAD), COMPARED_INDICES * 8);
+            windows::<AND>(COMPARED_INDICES, dst.add(at), a.add(at * 8), end, c.wrapping_add(at));
         }
-        let at = whole * WINDOWS;
+        let at = whole * COMPARED_INDICES;
         windows::<AND>(n - at, dst.add(at), a.add(at * 8), end, c.wrapping_add(at));
     }
     0
 }
-
-/// Numbers compared between two prefetches.
-const WINDOWS: usize = 32;
 
 /// `dst[i] = a[i] < end`, combined with `c[i]` if there is another condition.
 ///

@@ -5,11 +5,9 @@ use super::map::TileKernel;
 use super::strips::{Split2, stripped2};
 use crate::simd::Level;
 use crate::simd::leveled;
+use crate::tuning::time::POWER_STRIP;
 use ijk_types::{Ordered, OrderedNumber, Real};
 use std::marker::PhantomData;
-
-/// Elements that are squared at a time.
-const STRIP: usize = 64;
 
 /// Powers of integers.
 pub(super) struct IntPow<T>(PhantomData<T>);
@@ -51,7 +49,7 @@ integers!(i32, i64);
 /// Powers of a strip, each with its own exponent, with as many squarings as the largest exponent needs; returns true if
 /// an exponent is negative.
 #[inline(always)]
-fn raise<T: Whole>(bases: &mut [T; STRIP], exponents: &mut [T; STRIP]) -> bool {
+fn raise<T: Whole>(bases: &mut [T; POWER_STRIP], exponents: &mut [T; POWER_STRIP]) -> bool {
     let (zero, one) = (T::default(), T::identity(ijk_types::Monoid::Mul));
     let mut negative = false;
     let mut greatest = zero;
@@ -60,7 +58,7 @@ fn raise<T: Whole>(bases: &mut [T; STRIP], exponents: &mut [T; STRIP]) -> bool {
         *e = e.max(zero);
         greatest = greatest.max(*e);
     }
-    let mut powers = [one; STRIP];
+    let mut powers = [one; POWER_STRIP];
     while zero.lt(greatest) {
         for ((power, base), e) in powers.iter_mut().zip(bases.iter_mut()).zip(exponents.iter_mut())
         {
@@ -86,19 +84,19 @@ unsafe fn whole<O: Integers, const A: bool, const B: bool>(
 ) -> u32 {
     let (dst, a, b) = (dst.cast::<O::T>(), a.cast::<O::T>(), b.cast::<O::T>());
     let mut negative = false;
-    for start in (0..n).step_by(STRIP) {
-        let length = STRIP.min(n - start);
-        let mut bases = [O::T::default(); STRIP];
-        let mut exponents = [O::T::default(); STRIP];
+    for start in (0..n).step_by(POWER_STRIP) {
+        let length = POWER_STRIP.min(n - start);
+        let mut bases = [O::T::default(); POWER_STRIP];
+        let mut exponents = [O::T::default(); POWER_STRIP];
         // SAFETY: `length` elements from `start` on are among the `n` that the caller guarantees for operands other
         // than splats.
         unsafe {
             match A {
-                true => bases = [a.read(); STRIP],
+                true => bases = [a.read(); POWER_STRIP],
                 false => a.add(start).copy_to_nonoverlapping(bases.as_mut_ptr(), length),
             }
             match B {
-                true => exponents = [b.read(); STRIP],
+                true => exponents = [b.read(); POWER_STRIP],
                 false => b.add(start).copy_to_nonoverlapping(exponents.as_mut_ptr(), length),
             }
         }

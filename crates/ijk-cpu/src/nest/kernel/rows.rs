@@ -6,6 +6,7 @@ use super::op::{Mul, Op2};
 use crate::lines::{LINE, prefetch, prefetch_all};
 use crate::simd::Level;
 use crate::simd::leveled;
+use crate::tuning::time::{ROW_PREFETCH_DISTANCE, ROW_PREFETCH_LINES};
 use ijk_types::{DType, Monoid};
 
 /// Rows and their destinations.
@@ -35,10 +36,6 @@ pub(crate) struct RowsTo {
 /// there are offsets and scales of all rows, and offsets of the further ones; the processor supports the SIMD level of
 /// the kernel.
 pub(crate) type FoldRowsTo = unsafe fn(rows: &RowsTo);
-
-/// Prefetch distance in rows, and cache lines of each.
-const AHEAD: usize = 16;
-const LINES: usize = 8;
 
 /// The same with the element type.
 #[derive(Clone, Copy)]
@@ -80,27 +77,27 @@ impl<T: Copy> TypedRows<T> {
         self.base.wrapping_offset(unsafe { self.from.add(r).read() } as isize)
     }
 
-    /// Prefetches the row [`AHEAD`] rows after `r`.
+    /// Prefetches the row [`ROW_PREFETCH_DISTANCE`] rows after `r`.
     ///
     /// # Safety
     /// The list has the offset of row `r`.
     #[inline(always)]
     unsafe fn fetch(&self, r: usize, bytes: usize) {
-        if r + AHEAD < self.counts[0] + self.counts[1] {
+        if r + ROW_PREFETCH_DISTANCE < self.counts[0] + self.counts[1] {
             // SAFETY: the list has this offset.
-            fetch_row(unsafe { self.row(r + AHEAD) }.cast(), bytes);
+            fetch_row(unsafe { self.row(r + ROW_PREFETCH_DISTANCE) }.cast(), bytes);
         }
     }
 
-    /// Prefetches the destination of the row [`AHEAD`] rows after `r`.
+    /// Prefetches the destination of the row [`ROW_PREFETCH_DISTANCE`] rows after `r`.
     ///
     /// # Safety
     /// As for [`fetch`](Self::fetch).
     #[inline(always)]
     unsafe fn fetch_place(&self, r: usize, bytes: usize) {
-        if self.step > 0 && r + AHEAD < self.counts[0] + self.counts[1] {
+        if self.step > 0 && r + ROW_PREFETCH_DISTANCE < self.counts[0] + self.counts[1] {
             // SAFETY: the list has this offset.
-            let place = unsafe { self.place(r + AHEAD) };
+            let place = unsafe { self.place(r + ROW_PREFETCH_DISTANCE) };
             fetch_row(self.out.wrapping_offset(place as isize).cast_const().cast(), bytes);
         }
     }
@@ -189,7 +186,7 @@ unsafe fn strips<
     n: usize,
     rows: &TypedRows<O::In>,
 ) {
-    let (count, bytes) = (rows.counts[0], (n * size_of::<O::In>()).min(LINES * LINE));
+    let (count, bytes) = (rows.counts[0], (n * size_of::<O::In>()).min(ROW_PREFETCH_LINES * LINE));
     let mut r = 0;
     while r < count {
         // SAFETY: guaranteed by the caller; strips within the rows.

@@ -4,11 +4,9 @@
 use super::map::TileKernel;
 use crate::simd::Level;
 use crate::simd::leveled;
+use crate::tuning::time::RARE_CASES_STRIP;
 use ijk_types::math::{double, single};
 use std::marker::PhantomData;
-
-/// Elements of a strip.
-const STRIP: usize = 128;
 
 /// A function of one operand with rare cases.
 pub(crate) trait Split1 {
@@ -131,8 +129,8 @@ unsafe fn map1<O: Split1>(
     _c: *const u8,
 ) -> u32 {
     let (dst, a) = (dst.cast::<O::T>(), a.cast::<O::T>());
-    for start in (0..n).step_by(STRIP) {
-        let strip = start..n.min(start + STRIP);
+    for start in (0..n).step_by(RARE_CASES_STRIP) {
+        let strip = start..n.min(start + RARE_CASES_STRIP);
         let mut any = false;
         for i in strip.clone() {
             // SAFETY: `i < n`; the caller guarantees `n` elements each.
@@ -178,8 +176,8 @@ unsafe fn map2<O: Split2, const A: bool, const B: bool>(
     let pair = |i: usize| unsafe {
         (if A { a0 } else { a.add(i).read() }, if B { b0 } else { b.add(i).read() })
     };
-    for start in (0..n).step_by(STRIP) {
-        let strip = start..n.min(start + STRIP);
+    for start in (0..n).step_by(RARE_CASES_STRIP) {
+        let strip = start..n.min(start + RARE_CASES_STRIP);
         let mut any = false;
         for i in strip.clone() {
             let (x, y) = pair(i);

@@ -5,9 +5,10 @@ use super::super::kernel::{self, TileKernel};
 use super::super::lower::Lowering;
 use super::super::scalar_bits;
 use super::program::{Choice, RowOperand, RowProgram, RowStep};
-use super::{LONG_ROW, ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
+use super::{ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
 use crate::copy::Copier;
 use crate::error::Fault;
+use crate::tuning::time::{NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES};
 use ijk_plan::plan::{Base, Node, NodeId};
 use ijk_types::{BinaryOp, DType, UnaryOp, scalar};
 use smallvec::SmallVec;
@@ -21,7 +22,7 @@ impl RowPattern {
     /// Most outputs of a tile, so that their sums stay in L1.
     pub fn outputs(&self, length: usize, size: usize) -> usize {
         let bytes = if self.along { size } else { length.saturating_mul(size) };
-        (MOST_SUMS / bytes.max(1)).max(1)
+        (ROW_SUM_BYTES / bytes.max(1)).max(1)
     }
 
     /// The row specification; values that are constant within a row are computed by instructions of `body`. Also the
@@ -43,7 +44,7 @@ impl RowPattern {
         let (sources, scalars) = (maker.sources, maker.scalars);
         let to = if self.reduces { sources[0].from } else { body.store_offsets()? };
         let out = &lowering.layouts[nest.store.base.buffer.0 as usize];
-        let affine = nest.store.offset.is_none() && length * dtype.size() >= LONG_ROW;
+        let affine = nest.store.offset.is_none() && length * dtype.size() >= NON_TEMPORAL_ROW_BYTES;
         let streams = out.streams && affine && self.combine.is_none();
         let fold = |m| kernel::fold(m, dtype, *level).ok_or(Fault::Types);
         let fold = self.combine.map(fold).transpose()?;
@@ -101,9 +102,6 @@ impl RowPattern {
         Some(ManyRows { kernel, number: Some(scale) })
     }
 }
-
-/// Limit in bytes for the sums of rows of a tile.
-const MOST_SUMS: usize = 16 << 10;
 
 /// The check of row offsets.
 fn check(lowering: &Lowering<'_>, base: Base, length: usize) -> super::super::program::OffsetCheck {

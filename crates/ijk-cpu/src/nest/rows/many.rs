@@ -5,10 +5,8 @@ use super::{ManyKernel, ManyRows, RowSpec};
 use crate::lines::LINE;
 use crate::nest::kernel::RowsTo;
 use crate::nest::program::OffsetCheck;
+use crate::tuning::time::PICKED_ROWS;
 use std::ops::Range;
-
-/// Rows of which a thread selects its own at a time.
-const CHUNK: usize = 512;
 
 /// Offsets and scalars of consecutive rows.
 #[derive(Clone, Copy, Debug)]
@@ -43,17 +41,17 @@ impl Lists {
 
 /// Selected rows, with their offsets and scalars.
 struct Picked {
-    rows: [u32; CHUNK],
-    to: [i64; CHUNK],
-    from: [i64; CHUNK],
-    numbers: [u128; CHUNK],
+    rows: [u32; PICKED_ROWS],
+    to: [i64; PICKED_ROWS],
+    from: [i64; PICKED_ROWS],
+    numbers: [u128; PICKED_ROWS],
     count: usize,
 }
 
 impl Picked {
     fn new() -> Self {
-        let (rows, to, from) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
-        Self { rows, to, from, numbers: [0; CHUNK], count: 0 }
+        let (rows, to, from) = ([0; PICKED_ROWS], [0; PICKED_ROWS], [0; PICKED_ROWS]);
+        Self { rows, to, from, numbers: [0; PICKED_ROWS], count: 0 }
     }
 
     /// Selects, of at most a chunk of rows, those for which `counts` holds; scalars have `size` bytes.
@@ -70,7 +68,7 @@ impl Picked {
     ) {
         let mut picked = 0;
         // Branch-free, since the owners of rows are unpredictable.
-        for row in 0..count.min(CHUNK) {
+        for row in 0..count.min(PICKED_ROWS) {
             self.rows[picked] = row as u32;
             picked += usize::from(counts(row));
         }
@@ -126,8 +124,8 @@ impl RowSpec {
         own: &Range<i64>,
     ) {
         let mut picked = None;
-        for first in (0..batch.count).step_by(CHUNK) {
-            let count = CHUNK.min(batch.count - first);
+        for first in (0..batch.count).step_by(PICKED_ROWS) {
+            let count = PICKED_ROWS.min(batch.count - first);
             let lists = Lists::of(self, many, batch, first);
             // SAFETY: these are rows of the batch; the caller guarantees the rest.
             unsafe {

@@ -25,20 +25,9 @@ pub(super) use table::{List, Table};
 use super::kernel::{Ascends, CombineAt, FoldKernels, FoldRowsTo, TileKernel};
 use super::program::{OffsetCheck, Slot};
 use crate::copy::Copier;
+use crate::tuning::time::CANCEL_ELEMENTS;
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Prefetch distance in rows, which the hardware cannot predict.
-const AHEAD: usize = 16;
-
-/// Cache lines of a row that are prefetched in software; the hardware prefetches the rest.
-const LINES: usize = 8;
-
-/// Elements that are moved between two checks for cancellation.
-const MOST_MOVED: usize = 1 << 21;
-
-/// Smallest row in bytes that is written with non-temporal stores.
-const LONG_ROW: usize = 256;
 
 /// Rows and their processing by a worker.
 #[derive(Clone, Debug)]
@@ -128,7 +117,7 @@ impl RowSpec {
 
     /// Rows that are moved between two checks for cancellation.
     pub fn at_a_time(&self) -> usize {
-        (MOST_MOVED / self.length).max(1)
+        (CANCEL_ELEMENTS / self.length).max(1)
     }
 
     /// The slots that it reads.

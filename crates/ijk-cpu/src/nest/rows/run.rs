@@ -1,8 +1,9 @@
 //! Execution of rows: stores them, or combines them with their destinations.
 
+use super::RowSpec;
 use super::program::Piece;
-use super::{AHEAD, LINES, RowSpec};
 use crate::lines::{LINE, prefetch, prefetch_all};
+use crate::tuning::time::{ROW_PREFETCH_DISTANCE, ROW_PREFETCH_LINES};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -368,14 +369,14 @@ impl RowSpec {
         }
     }
 
-    /// Prefetches the sources of the row [`AHEAD`] rows after `row`, and its destination if it is combined and inside
-    /// `own`.
+    /// Prefetches the sources of the row [`ROW_PREFETCH_DISTANCE`] rows after `row`, and its destination if it is
+    /// combined and inside `own`.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
     #[inline(always)]
     unsafe fn fetch(&self, batch: &Batch, row: usize, bases: &RowBases, own: Option<&Range<i64>>) {
-        let row = row + AHEAD;
+        let row = row + ROW_PREFETCH_DISTANCE;
         if row >= batch.count {
             return;
         }
@@ -400,7 +401,7 @@ impl RowSpec {
     #[inline(always)]
     fn fetch_row(&self, (offset, size): (i64, usize), base: *const u8) {
         let row = base.wrapping_offset((offset as isize).wrapping_mul(size as isize));
-        let bytes = (self.length * size).min(LINES * LINE);
+        let bytes = (self.length * size).min(ROW_PREFETCH_LINES * LINE);
         prefetch_all(row, bytes);
         // It may be unaligned to cache lines.
         prefetch(row.wrapping_add(bytes - 1));

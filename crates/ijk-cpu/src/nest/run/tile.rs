@@ -5,6 +5,7 @@ use super::super::program::*;
 use super::{Axes, Worker, check_offsets};
 use crate::copy::{CopySide, dense_strides};
 use crate::lines::{LINE, prefetch_all_far};
+use crate::tuning::time::{CHAIN_STRIP, TILE_STRIP};
 use smallvec::smallvec;
 
 impl<'a> Worker<'a> {
@@ -51,7 +52,7 @@ impl<'a> Worker<'a> {
             match instruction {
                 Instruction::Map(map) => {
                     let dst = self.slots[map.dst as usize];
-                    self.strips(map, STRIP, |first, strip| {
+                    self.strips(map, TILE_STRIP, |first, strip| {
                         ask(first, strip.count);
                         strip.compute(dst.add(first * map.size))
                     });
@@ -240,7 +241,7 @@ impl<'a> Worker<'a> {
                 [first @ .., Instruction::Map(map)] if stream.strips => {
                     self.steps(first);
                     let dst = self.slots[value];
-                    self.strips(map, STRIP, |first, strip| {
+                    self.strips(map, TILE_STRIP, |first, strip| {
                         let faults = strip.compute(dst);
                         stream.copier.row(strip.count, out.add(first * size), dst);
                         faults
@@ -342,12 +343,6 @@ impl<'a> Worker<'a> {
         }
     }
 }
-
-/// Elements of a strip.
-const STRIP: usize = 256;
-
-/// Elements of a strip of a chain, whose links are set up anew for each strip.
-const CHAIN_STRIP: usize = 1024;
 
 /// Contiguous elements of a value to compute.
 #[derive(Clone, Copy, Debug)]
