@@ -1,5 +1,4 @@
 //! Thresholds of the engine: sizes, ratios and times from which one way of doing something is better than another.
-//! Those of `nest` are still beside their code.
 //!
 //! Sizes of memory are fractions of the nominal cache sizes of [`cache`]. Whoever changes a constant of [`order`]
 //! changes bits of results, and raises `ORDER` in `ijk-blocks/src/store/zarr/manifest.rs`; constants of [`time`] are

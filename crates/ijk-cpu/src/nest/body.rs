@@ -14,8 +14,8 @@ use super::lower::{Lowering, aligned};
 use super::program::*;
 use crate::Few;
 use crate::error::Fault;
-pub(super) use costs::{CHEAP, LOAD, binary_cost, unary_cost};
-use costs::{DEAR, STORE};
+use crate::tuning::time::{LOADED_POINT, SLOW_FUNCTION, STORED_POINT};
+pub(super) use costs::{binary_cost, unary_cost};
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use smallvec::{SmallVec, smallvec};
@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
             load_slots: Few::from_elem(None, lowering.nest.loads.len()),
             full: Few::new(),
             last: None,
-            finished: Finished { nanoseconds: STORE, ..Finished::default() },
+            finished: Finished { nanoseconds: STORED_POINT, ..Finished::default() },
         }
     }
 
@@ -106,7 +106,7 @@ impl<'a> Body<'a> {
     /// Registers the single load of a nest that only copies: it needs a place but no slot, and is the first in the
     /// list.
     pub fn move_only(&mut self, load: usize) {
-        self.finished.nanoseconds += LOAD;
+        self.finished.nanoseconds += LOADED_POINT;
         let spec = self.load_spec(load, OUT, LoadMode::Direct);
         self.finished.loads.push(spec);
     }
@@ -366,7 +366,7 @@ impl<'a> Body<'a> {
             true => [state, lo, hi],
             false => [self.spread(state, over)?, self.spread(lo, over)?, self.spread(hi, over)?],
         };
-        self.finished.nanoseconds += DEAR;
+        self.finished.nanoseconds += SLOW_FUNCTION;
         let kernel = kernel::draws(lo.dtype, self.lowering.level, same_bounds);
         self.map(kernel.ok_or(Fault::Types)?, lo.dtype, sources)
     }

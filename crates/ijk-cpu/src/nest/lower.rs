@@ -17,7 +17,8 @@ use crate::tuning::order::{
     SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
 };
 use crate::tuning::time::{
-    MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES, STORED_IN_PLACE_ROW,
+    INDEXED_ROW, INDEXED_ROW_ELEMENT, MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES,
+    STORED_IN_PLACE_ROW,
 };
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp};
@@ -29,10 +30,6 @@ pub(super) struct Lowering<'a> {
     pub layouts: &'a [Layout],
     pub level: Level,
 }
-
-/// Nanoseconds for a row, and for each of its elements.
-const ROW: f64 = 5.0;
-const MOVE: f64 = 0.2;
 
 impl Lowering<'_> {
     /// Lowers the nest, whose domain is not empty.
@@ -116,7 +113,7 @@ impl Lowering<'_> {
         let separable = |a: &&usize| geometry.loops[**a].axis.separable;
         let parallel = geometry.kept.iter().take_while(separable).count();
         let rows: usize = geometry.loops.iter().map(|l| l.axis.extent).product();
-        let row_cost = ROW + length as f64 * (MOVE + element);
+        let row_cost = INDEXED_ROW + length as f64 * (INDEXED_ROW_ELEMENT + element);
         Ok(TileNest {
             cost: (finished.nanoseconds + row_cost) * rows as f64,
             parallel,

@@ -178,6 +178,19 @@ pub(crate) const FINITE_PIECE: usize = 4096;
 
 // Estimated nanoseconds on one thread.
 
+/// For a point of a tile that is loaded in place, or packed, or gathered, or stored, in cache: estimates tell whether
+/// threads are worth waking.
+pub(crate) const LOADED_POINT: f64 = 0.05;
+pub(crate) const PACKED_POINT: f64 = 0.4;
+pub(crate) const GATHERED_POINT: f64 = 1.0;
+pub(crate) const STORED_POINT: f64 = 0.06;
+/// For a value of a cheap function, of most others, and of powers, quotients of integers and the like.
+pub(crate) const CHEAP_FUNCTION: f64 = 0.02;
+pub(crate) const SLOW_FUNCTION: f64 = 0.2;
+pub(crate) const SLOWEST_FUNCTION: f64 = 2.0;
+/// For a row at a computed place, and for each of its elements.
+pub(crate) const INDEXED_ROW: f64 = 5.0;
+pub(crate) const INDEXED_ROW_ELEMENT: f64 = 0.2;
 /// For an element that the kernel of short axes copies.
 pub(crate) const SHORT_AXES_COPY: f64 = 0.6;
 /// For an element of a blocked permutation.

@@ -1,11 +1,11 @@
 //! Offsets of elements at computed places, and gathers.
 
-use super::costs::{CHEAP, GATHER};
 use super::{Body, Operand};
 use crate::error::Fault;
 use crate::nest::kernel::{self, moves};
 use crate::nest::lower::place;
 use crate::nest::program::{Instruction, Over, Slot};
+use crate::tuning::time::{CHEAP_FUNCTION, GATHERED_POINT};
 use ijk_plan::plan::{Base, Node, NodeId};
 use ijk_types::{BinaryOp, DType};
 
@@ -17,7 +17,7 @@ impl Body<'_> {
         let dst = self.register(DType::I64, over)?;
         let iota = kernel::iota(self.lowering.level);
         self.push(Instruction::Index { dst, constant, steps, inner, iota, over });
-        self.finished.nanoseconds += if over == Over::Points { CHEAP } else { 0.0 };
+        self.finished.nanoseconds += if over == Over::Points { CHEAP_FUNCTION } else { 0.0 };
         Ok(Operand { slot: dst, dtype: DType::I64, over })
     }
 
@@ -77,7 +77,7 @@ impl Body<'_> {
         let moves = moves(dtype, self.lowering.level);
         let dst = self.register(dtype, over)?;
         self.push(Instruction::Gather { dst, offsets, array, moves, range, over });
-        self.finished.nanoseconds += GATHER;
+        self.finished.nanoseconds += GATHERED_POINT;
         Ok(Operand { slot: dst, dtype, over })
     }
 }

@@ -1,6 +1,5 @@
 //! Loads of a body: addresses of their elements in a tile, and the number of these.
 
-use super::costs::{LOAD, PACK};
 use super::{Body, Operand};
 use crate::copy::Copier;
 use crate::error::Fault;
@@ -8,6 +7,7 @@ use crate::nest::geometry::Axis;
 use crate::nest::lower::{is_dense, place};
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
 use crate::tuning::time::KERNEL_CALL_ROW;
+use crate::tuning::time::{LOADED_POINT, PACKED_POINT};
 
 impl Body<'_> {
     pub(super) fn load(&mut self, n: usize) -> Result<Operand, Fault> {
@@ -27,9 +27,9 @@ impl Body<'_> {
         let slot = if direct { self.slot(0)? } else { self.register(dtype, over)? };
         let copier = || Copier::new(dtype, self.lowering.level);
         let (mode, nanoseconds) = match (direct, over) {
-            (true, _) => (LoadMode::Direct, LOAD * dtype.size() as f64 / 4.0),
+            (true, _) => (LoadMode::Direct, LOADED_POINT * dtype.size() as f64 / 4.0),
             (_, Over::Rows) => (LoadMode::PackRows(copier()), 0.0),
-            _ => (LoadMode::Pack(copier()), PACK),
+            _ => (LoadMode::Pack(copier()), PACKED_POINT),
         };
         self.finished.nanoseconds += nanoseconds;
         self.finished.loads.push(LoadSpec { slot, mode, ..probe });

@@ -1,16 +1,16 @@
 //! Selects that are skipped if the condition holds for a whole tile: the slot then points to the selected operand.
 
-use super::costs::CHEAP;
 use super::{Body, Operand};
 use crate::error::Fault;
 use crate::nest::kernel::moves;
 use crate::nest::program::{Instruction, OUT, Over, Slot};
+use crate::tuning::time::CHEAP_FUNCTION;
 
 impl Body<'_> {
     pub(super) fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
         let over = c.over.join(a.over).join(b.over);
         let sources = [self.spread(c, over)?, self.spread(a, over)?, self.spread(b, over)?];
-        self.finished.nanoseconds += CHEAP;
+        self.finished.nanoseconds += CHEAP_FUNCTION;
         let value = self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)?;
         self.note_select(a.dtype);
         if let Some(Instruction::Map(map)) = self.finished.instructions.last().cloned()

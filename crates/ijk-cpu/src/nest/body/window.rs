@@ -1,9 +1,9 @@
 //! Fusion of the comparisons `0 <= value` and `value < end`, a bounds check, to one instruction.
 
 use super::super::kernel::within;
-use super::costs::CHEAP;
 use super::{Body, Operand};
 use crate::error::Fault;
+use crate::tuning::time::CHEAP_FUNCTION;
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar};
 
@@ -54,7 +54,7 @@ impl Body<'_> {
         let over = and.map_or(value.over, |and| value.over.join(and.over));
         let (value, end) = (self.spread(value, over)?, self.number(window.end)?);
         let and = and.map(|and| self.spread(and, over)).transpose()?;
-        self.finished.nanoseconds += CHEAP;
+        self.finished.nanoseconds += CHEAP_FUNCTION;
         let kernel = within(self.lowering.level, and.is_some());
         self.map_to(kernel, DType::Bool, [value, end, and.unwrap_or(value)], over)
     }

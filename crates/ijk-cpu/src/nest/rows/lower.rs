@@ -8,7 +8,7 @@ use super::program::{Choice, RowOperand, RowProgram, RowStep};
 use super::{ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
 use crate::copy::Copier;
 use crate::error::Fault;
-use crate::tuning::time::{NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES};
+use crate::tuning::time::{CHEAP_FUNCTION, LOADED_POINT, NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES};
 use ijk_plan::plan::{Base, Node, NodeId};
 use ijk_types::{BinaryOp, DType, UnaryOp, scalar};
 use smallvec::SmallVec;
@@ -205,7 +205,7 @@ impl<'a, 'b> Maker<'a, 'b> {
                 let t = self.type_of(n);
                 let moves = kernel::moves(t, level);
                 let [condition, yes, no] = self.operands_of([c, a, b])?;
-                self.nanoseconds += body::CHEAP;
+                self.nanoseconds += CHEAP_FUNCTION;
                 if condition.is_one() {
                     let dst = self.register(t, [c, a, b]);
                     let (sources, copy, splat) = ([yes, no], moves.copy, moves.splat);
@@ -236,7 +236,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         let length = self.pattern.length(self.lowering);
         let readable = gathers.then(|| check(self.lowering, base, length));
         self.sources.push(RowSource { from, array, size, readable });
-        self.nanoseconds += body::LOAD;
+        self.nanoseconds += LOADED_POINT;
         RowOperand::Source(self.sources.len() - 1)
     }
 
