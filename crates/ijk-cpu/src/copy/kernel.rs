@@ -205,16 +205,16 @@ unsafe fn transpose<B: Block>(
         let side_by_side = |stride: isize, count: usize| stride == size * count as isize;
         match [rows, columns] {
             [2, _] if side_by_side(src_strides[1], 2) => {
-                return thin::split::<B::Word, 2>(columns, dst, dst_strides[0], src);
+                thin::split::<B::Word, 2>(columns, dst, dst_strides[0], src);
             }
             [3, _] if side_by_side(src_strides[1], 3) => {
-                return thin::split::<B::Word, 3>(columns, dst, dst_strides[0], src);
+                thin::split::<B::Word, 3>(columns, dst, dst_strides[0], src);
             }
             [_, 2] if side_by_side(dst_strides[0], 2) => {
-                return thin::join::<B::Word, 2>(rows, dst, src, src_strides[1]);
+                thin::join::<B::Word, 2>(rows, dst, src, src_strides[1]);
             }
             [_, 3] if side_by_side(dst_strides[0], 3) => {
-                return thin::join::<B::Word, 3>(rows, dst, src, src_strides[1]);
+                thin::join::<B::Word, 3>(rows, dst, src, src_strides[1]);
             }
             _ if B::SIDE == 1 || rows.min(columns) < TRANSPOSE_LEAST => {
                 strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
