@@ -54,7 +54,7 @@ fn any_two_operations_of_a_program() {
             "there is no operation `b`; the program's are `0`, `1`, `mm.m`, `mm.a`",
         ),
         (&["--from", "a[4,0]", "--to", "m"], "`a[4,0]` is outside of the result"),
-        (&["--from", "a", "--to", "m"], "say which, such as mm.a[0,1]"),
+        (&["--from", "a", "--to", "m"], "add an index, such as mm.a[0,1]"),
         (&["--from", "a[0"], "an operation is written mm.m[2,3,1]"),
     ] {
         let (code, _, said) = run(args);

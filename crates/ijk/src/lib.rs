@@ -29,7 +29,7 @@
 //! | arrays larger than memory, Zarr arrays, several processes | `blocks::BigTensor` (feature `blocks`) | a term, computed block by block |
 //! | an array of ndarray | a reference to it: all [`Arguments`] take one | no copy |
 //! | an array whose element type is known at run time | [`TensorView`], [`TensorViewMut`], [`Tensor`] | conversion from and to ndarray without a copy |
-//! | a `.npy` or `.npz` file | [`file`] | a [`Tensor`] |
+//! | a `.npy` or `.npz` file | [`file`](mod@file) | a [`Tensor`] |
 //! | threads, a memory limit, SIMD instructions or exact order of operations to set | [`Engine::builder`] | an [`Engine`] to apply programs on |
 //! | a question before running | [`shapes`](Program::shapes), [`explain`](Program::explain), [`dependencies`](Program::dependencies), [`operations`](Program::operations) | shapes, plan and cost, sets of elements |
 //! | an einsum of many operands, and doubts about its order | [`Einsum::path`], [`Einsum::with_options`], [`order`] | steps with their costs |
