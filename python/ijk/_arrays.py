@@ -12,13 +12,41 @@ COMPUTED = frozenset(
 )
 
 
-def asarray(array):
-    """An array of NumPy's: without a copy where the object is one, or lends its memory."""
+def asarray(array, name="an array"):
+    """An array of NumPy's: without a copy where the object is one, or lends its memory.
+
+    name is what errors call it.
+    """
     if isinstance(array, np.ndarray):
-        return array if type(array) is np.ndarray else array.view(np.ndarray)
+        if type(array) is np.ndarray:
+            return array
+        return unmasked(array, name).view(np.ndarray)
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
-        return np.from_dlpack(array)
+        return _lent(array, name)
     return np.asarray(array)
+
+
+def unmasked(array, name):
+    """The array; raises TypeError where some of its elements are masked."""
+    if isinstance(array, np.ma.MaskedArray):
+        if np.ma.is_masked(array):
+            raise TypeError(
+                f"{name} is a masked array, and the mask would be lost: pass x.filled(0), which leaves "
+                "masked elements out of sums, or x.data to ignore the mask"
+            )
+        return array.data
+    return array
+
+
+def _lent(array, name):
+    """An array in memory that an object lends by DLPack."""
+    kind, number = array.__dlpack_device__()
+    if int(kind) != 1:
+        raise TypeError(
+            f"{name} is on the device {number} of DLPack's kind {int(kind)}, but ijk computes in main "
+            "memory: copy it there"
+        )
+    return np.from_dlpack(array)
 
 
 def native(dtype):
@@ -58,7 +86,7 @@ def plain(array, name="an array"):
 
     name is what errors call it.
     """
-    array = asarray(array)
+    array = asarray(array, name)
     dtype = native(array.dtype)
     if dtype not in COMPUTED:
         raise _ijk.DTypeError(
@@ -70,7 +98,14 @@ def plain(array, name="an array"):
 
 def transpose(array, axes=None):
     """The array with its axes in another order."""
-    return np.transpose(array, axes)
+    from ._interchange import home_of
+
+    if home_of(array) is None:
+        return np.transpose(array, axes)
+    from ._einsum import einsum
+
+    axes = range(array.ndim)[::-1] if axes is None else _axes(axes, array.ndim, "the array")
+    return einsum(array, list(range(array.ndim)), list(axes))
 
 
 def tensordot(a, b, axes=2):
@@ -83,7 +118,7 @@ def tensordot(a, b, axes=2):
     """
     from ._einsum import einsum
 
-    a, b = asarray(a), asarray(b)
+    a, b = (array if hasattr(array, "shape") else asarray(array) for array in (a, b))
     left, right = _summed(axes)
     left, right = _axes(left, a.ndim, "a"), _axes(right, b.ndim, "b")
     if len(left) != len(right):

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from . import _ijk, _left_to_numpy, _paths
+from . import _ijk, _interchange, _left_to_numpy, _paths
 from ._arrays import COMPUTED, asarray, converted, copied_bytes, is_regular, native
 
 _fast = _ijk.einsum
@@ -60,8 +60,15 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
             if result is not None:
                 return result if result.ndim else result[()]
     order, casting = _order(order), _casting(casting)
-    einsum, arrays = _arguments(operands, optimize)
-    result = _compute(einsum, arrays, out, dtype, order, casting, engine)
+    subscripts, output, arrays = _subscripts(operands)
+    if _has_others(arrays, out):
+        call = _Call(subscripts, output, len(arrays), optimize, dtype, order, casting, engine)
+        result = _interchange.made(call, arrays, out)
+        if not isinstance(result, np.ndarray):
+            return result
+    else:
+        einsum, arrays = _parsed_for(subscripts, output, arrays, optimize)
+        result = _compute(einsum, arrays, out, dtype, order, casting, engine)
     return result if result.ndim or result is out else result[()]
 
 
@@ -72,8 +79,10 @@ def einsum_path(*operands, optimize=True, einsum_call=False):
     >>> path
     ['einsum_path', (0, 1), (0, 1)]
     """
-    einsum, arrays = _arguments(operands, optimize)
-    steps, _, _, _, text = einsum.path([array.shape for array in arrays])
+    subscripts, output, arrays = _subscripts(operands)
+    arrays = [array if hasattr(array, "shape") else asarray(array) for array in arrays]
+    einsum, arrays = _parsed_for(subscripts, output, arrays, optimize)
+    steps, _, _, _, text = einsum.path([tuple(array.shape) for array in arrays])
     return ["einsum_path", *steps], text
 
 
@@ -101,19 +110,57 @@ def _casting(casting):
     return given
 
 
-def _arguments(operands, optimize):
-    """What to compute, and the arrays as NumPy's."""
-    subscripts, output, arrays = _subscripts(operands)
+def _parsed_for(subscripts, output, arrays, optimize):
+    """The einsum of so many arrays, whose shapes count where a function finds the path; and the arrays."""
     path = _paths.requested(optimize)
     einsum = _parsed(subscripts, output, None if callable(path) else path)
     if len(arrays) != einsum.arity:
         einsum.path([() for _ in arrays])  # Says what is wrong.
-    arrays = [asarray(array) for array in arrays]
     if callable(path):
         all_at_once = _parsed(subscripts, output, ())
-        found = _paths.found(path, all_at_once, [array.shape for array in arrays])
+        found = _paths.found(path, all_at_once, [tuple(array.shape) for array in arrays])
         einsum = _parsed(subscripts, output, found)
     return einsum, arrays
+
+
+def _has_others(arrays, out):
+    """Whether some of the arrays, or out, may be of another library."""
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            return True
+    return out is not None and type(out) is not np.ndarray
+
+
+class _Call:
+    """A call of einsum with some arrays of other libraries: see ijk._interchange."""
+
+    #: Elements of half precision are computed with in single precision.
+    halves = True
+
+    def __init__(self, subscripts, output, count, optimize, dtype, order, casting, engine):
+        self.subscripts, self.output, self.optimize = subscripts, output, optimize
+        self.dtype, self.order, self.casting, self.engine = dtype, order, casting, engine
+        self.names = [f"operand {number + 1}" for number in range(count)]
+
+    def of(self, dtype):
+        """The same call with another element type."""
+        options = self.optimize, dtype, self.order, self.casting, self.engine
+        return _Call(self.subscripts, self.output, len(self.names), *options)
+
+    def einsum(self, arrays):
+        """The einsum of arrays, of which the shapes are known."""
+        return _parsed_for(self.subscripts, self.output, arrays, self.optimize)[0]
+
+    def compute(self, arrays, out=None):
+        einsum = self.einsum(arrays)
+        return _compute(einsum, arrays, out, self.dtype, self.order, self.casting, self.engine)
+
+    def results(self, arrays):
+        """The type and shape of the result for arrays of which only these are known."""
+        einsum = self.einsum(arrays)
+        dtype = self.dtype or np.result_type(*(array.dtype for array in arrays))
+        shape = einsum.result_shape([tuple(array.shape) for array in arrays])
+        return _interchange.Outline(native(np.dtype(dtype)), shape)
 
 
 def _subscripts(operands):

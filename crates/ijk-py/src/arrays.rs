@@ -16,7 +16,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyFloat, PyInt, PyList, PyTuple, PyType};
 
 /// Bytes of booleans from which on they are checked without the interpreter lock.
 const LONG_CHECK: usize = 1 << 20;
@@ -152,6 +152,7 @@ impl<'py> Readonly<'py> {
     #[inline]
     pub fn of(any: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         let array = match Numpy::of(any) {
+            Some(_) if is_masked(any)? => return Ok(None),
             Some(array) => Some(array),
             None => scalar(any)?.and_then(|array| Numpy::of(&array)),
         };
@@ -184,7 +185,17 @@ impl<'py> Readonly<'py> {
     }
 }
 
-/// A scalar of NumPy as an array of rank 0.
+/// Returns true for a masked array: without their masks its elements mean something else.
+#[inline]
+pub fn is_masked(any: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if any.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(false);
+    }
+    any.is_instance(MASKED.import(any.py(), "numpy.ma", "MaskedArray")?)
+}
+
+/// A scalar of NumPy's as an array without axes.
 fn scalar<'py>(any: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = any.py();
@@ -210,4 +221,53 @@ pub fn readonly<'py>(
 pub fn arguments<'py>(all: &Bound<'py, PyTuple>, kind: &str) -> PyResult<Vec<Readonly<'py>>> {
     let numbered = |(n, any)| readonly(&any, || format!("{kind} {}", n + 1));
     all.iter().enumerate().map(numbered).collect()
+}
+
+/// All arguments, if they are NumPy's arrays, or lists and numbers of Python's, and so is out.
+pub fn direct<'py>(
+    all: &Bound<'py, PyTuple>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Vec<Readonly<'py>>>> {
+    if out.is_some_and(|out| !is_numpys(out)) {
+        return Ok(None);
+    }
+    let taken = |(n, any): (usize, Bound<'py, PyAny>)| match Readonly::of(&any)? {
+        None if is_pythons(&any) => readonly(&any, || format!("argument {}", n + 1)).map(Some),
+        array => Ok(array),
+    };
+    all.iter().enumerate().map(taken).collect()
+}
+
+/// Returns true for a list and for a number.
+fn is_pythons(any: &Bound<'_, PyAny>) -> bool {
+    any.is_instance_of::<PyList>()
+        || any.is_instance_of::<PyFloat>()
+        || any.is_instance_of::<PyInt>()
+}
+
+/// Returns true for an array of NumPy's, and for a tuple of such.
+fn is_numpys(any: &Bound<'_, PyAny>) -> bool {
+    match any.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().all(|any| any.is_instance_of::<PyUntypedArray>()),
+        Err(_) => any.is_instance_of::<PyUntypedArray>(),
+    }
+}
+
+/// The element type of one of NumPy's names.
+pub fn type_of(name: &str) -> PyResult<DType> {
+    let all =
+        [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64, DType::C64, DType::C128];
+    let unknown = || PyTypeError::new_err(format!("ijk does not compute with elements of {name}"));
+    all.into_iter().find(|&dtype| named(dtype) == name).ok_or_else(unknown)
+}
+
+/// The name of an element type, as NumPy has it.
+pub fn named(dtype: DType) -> String {
+    let kind = match dtype {
+        DType::Bool => return "bool".into(),
+        DType::I32 | DType::I64 => "int",
+        DType::F32 | DType::F64 => "float",
+        DType::C64 | DType::C128 => "complex",
+    };
+    format!("{kind}{}", 8 * dtype.size())
 }

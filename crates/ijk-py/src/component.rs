@@ -1,42 +1,47 @@
 //! Programs in i.
 
-use crate::arrays::{Readonly, from_tensor};
+use crate::arrays::{Readonly, direct, from_tensor, named, type_of};
+use crate::axes;
 use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
+use crate::linear;
 use crate::numbers;
 use crate::outputs::Outputs;
 use crate::points;
+use crate::recipe::{Recipe, Step};
 use crate::run::computing;
 use ijk::{TensorView, TensorViewMut};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 /// A program in i: a function of arrays.
 ///
 /// Component(source). `f >> g` is f, then g (`f . g` in i); `f << g` is g, then f; `f & g` applies both to the
 /// same arguments, `f | g` to separate ones, and `~f` swaps the first two.
-#[pyclass(module = "ijk", frozen)]
+#[pyclass(module = "ijk", frozen, weakref)]
 pub struct Component {
     pub inner: ijk::Program,
+    recipe: Recipe,
 }
 
 #[pymethods]
 impl Component {
     #[new]
     fn new(source: &str) -> PyResult<Self> {
-        Ok(Self { inner: ijk::i(source).map_err(raise)? })
+        Ok(Self { inner: ijk::i(source).map_err(raise)?, recipe: Recipe::text(source) })
     }
 
     /// Applies the program; returns an array, or a tuple if it has several results. If an argument is a block
-    /// tensor, results are block tensors.
+    /// tensor, results are block tensors; tensors of PyTorch give such tensors, and arrays of JAX, of xarray and of other
+    /// libraries with the Python array API arrays of theirs. Two of these kinds raise TypeError.
     ///
     /// out: an array that the result is written to, or a tuple of one for each result. It may share memory with
-    /// arguments, whose old elements are read.
+    /// arguments, whose old elements are read. If arguments are tensors, out may be, too.
     #[pyo3(signature = (*arguments, out = None, engine = None))]
     fn __call__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         py: Python<'py>,
         arguments: &Bound<'py, PyTuple>,
         out: Option<&Bound<'py, PyAny>>,
@@ -47,24 +52,30 @@ impl Component {
                 let message = "block tensors are computed when they are collected or written: no out, no engine";
                 return Err(PyTypeError::new_err(message));
             }
-            return blocks::apply(py, &self.inner, &tensors);
+            return blocks::apply(py, &slf.get().inner, &tensors);
         }
-        let arrays = crate::arrays::arguments(arguments, "argument")?;
-        let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
-        let engine = engine::engine(py, engine)?;
-        if let Some(out) = out {
-            let direct =
-                |outputs: &mut [TensorViewMut<'_>]| engine.apply_into(&self.inner, &views, outputs);
-            let fresh = || engine.apply(&self.inner, &views);
-            return Outputs::of(out)?.compute(engine, &arrays, direct, fresh);
+        match direct(arguments, out)? {
+            Some(arrays) => slf.get().computed(py, &arrays, out, engine),
+            None => {
+                let function = py.import("ijk._interchange")?.getattr("apply")?;
+                let options = PyDict::new(py);
+                options.set_item("out", out)?;
+                options.set_item("engine", engine)?;
+                function.call((slf, arguments), Some(&options))
+            }
         }
-        let results = computing(py, || engine.apply(&self.inner, &views))?;
-        let results = results.into_iter().map(|tensor| from_tensor(py, tensor));
-        let mut results = results.collect::<PyResult<Vec<_>>>()?;
-        match results.len() {
-            1 => Ok(results.swap_remove(0)),
-            _ => Ok(PyTuple::new(py, results)?.into_any()),
-        }
+    }
+
+    /// Applies the program to NumPy's arrays, which are what other arguments become.
+    #[pyo3(signature = (*arguments, out = None, engine = None))]
+    fn _apply<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        engine: Option<&Bound<'py, Engine>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.computed(py, &crate::arrays::arguments(arguments, "argument")?, out, engine)
     }
 
     /// The shapes of the results for arguments of these shapes.
@@ -80,8 +91,64 @@ impl Component {
         PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; the
-    /// result of binding m within mm is mm.m.
+    /// Element types and shapes of the results, for arguments of these.
+    fn results(&self, arguments: Vec<(String, Vec<usize>)>) -> PyResult<Vec<(String, Vec<usize>)>> {
+        let typed = arguments.iter().map(|(name, shape)| Ok((type_of(name)?, &shape[..])));
+        let typed = typed.collect::<PyResult<Vec<_>>>()?;
+        let results = self.inner.results(&typed).map_err(raise)?;
+        Ok(results.into_iter().map(|(dtype, shape)| (named(dtype), shape)).collect())
+    }
+
+    /// For each axis of arguments of these ranks, and of each result, the number of its class: axes along which one
+    /// letter runs are of one. Then for each axis of each result its letter.
+    #[allow(clippy::type_complexity, reason = "three lists for Python")]
+    fn axes(
+        &self,
+        ranks: Vec<usize>,
+    ) -> PyResult<(Vec<Vec<usize>>, Vec<Vec<usize>>, Vec<Vec<String>>)> {
+        axes::classes(self.inner.lowered(), &ranks)
+    }
+
+    /// The program as an einsum: factors, each an argument's number and its indices, and the indices of the result.
+    /// None where it is no sum of products.
+    fn product(&self) -> Option<linear::Product> {
+        linear::product(self.inner.lowered())
+    }
+
+    /// The texts and combinators that it was made of, parts first: each a word, and the numbers of its parts.
+    fn steps(&self) -> Vec<Step> {
+        self.recipe.steps()
+    }
+
+    /// The text of a program that was not put together by operators, else None.
+    #[getter]
+    fn source(&self) -> Option<&str> {
+        self.recipe.source()
+    }
+
+    /// The program made anew of its steps.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Step>,))> {
+        Ok((py.import("ijk._recipe")?.getattr("component")?, (self.steps(),)))
+    }
+
+    /// The program itself, which does not change.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    /// The program itself.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    /// Name by which libraries call a function.
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        "component"
+    }
+
+    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; what
+    /// binding m gives where it occurs in mm is mm.m.
     fn operations(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<String>> {
         Ok(self.named(&shapes)?.names().map(str::to_owned).collect())
     }
@@ -133,23 +200,24 @@ impl Component {
     }
 
     fn __rshift__(&self, then: &Bound<'_, Self>) -> PyResult<Self> {
-        Ok(Self { inner: self.inner.chain(&then.get().inner).map_err(raise)? })
+        self.with(then.get(), "rshift", ijk::Program::chain)
     }
 
     fn __lshift__(&self, first: &Bound<'_, Self>) -> PyResult<Self> {
-        Ok(Self { inner: self.inner.compose(&first.get().inner).map_err(raise)? })
+        self.with(first.get(), "lshift", ijk::Program::compose)
     }
 
     fn __and__(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
-        Ok(Self { inner: self.inner.fanout(&other.get().inner).map_err(raise)? })
+        self.with(other.get(), "and_", ijk::Program::fanout)
     }
 
     fn __or__(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
-        Ok(Self { inner: self.inner.pair(&other.get().inner).map_err(raise)? })
+        self.with(other.get(), "or_", ijk::Program::pair)
     }
 
     fn __invert__(&self) -> PyResult<Self> {
-        Ok(Self { inner: self.inner.swap().map_err(raise)? })
+        let recipe = Recipe::combined("invert", &[&self.recipe]);
+        Ok(Self { inner: self.inner.swap().map_err(raise)?, recipe })
     }
 
     fn __repr__(&self) -> String {
@@ -158,5 +226,40 @@ impl Component {
 
     fn __str__(&self) -> String {
         self.inner.to_string()
+    }
+}
+
+type Combine = fn(&ijk::Program, &ijk::Program) -> Result<ijk::Program, ijk::Error>;
+
+impl Component {
+    /// Both put together by one of Python's operators.
+    fn with(&self, other: &Self, operator: &str, combine: Combine) -> PyResult<Self> {
+        let inner = combine(&self.inner, &other.inner).map_err(raise)?;
+        Ok(Self { inner, recipe: Recipe::combined(operator, &[&self.recipe, &other.recipe]) })
+    }
+
+    /// Computes with arrays where they lie.
+    fn computed<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: &[Readonly<'py>],
+        out: Option<&Bound<'py, PyAny>>,
+        engine: Option<&Bound<'py, Engine>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
+        let engine = engine::engine(py, engine)?;
+        if let Some(out) = out {
+            let direct =
+                |outputs: &mut [TensorViewMut<'_>]| engine.apply_into(&self.inner, &views, outputs);
+            let fresh = || engine.apply(&self.inner, &views);
+            return Outputs::of(out)?.compute(engine, arrays, direct, fresh);
+        }
+        let results = computing(py, || engine.apply(&self.inner, &views))?;
+        let results = results.into_iter().map(|tensor| from_tensor(py, tensor));
+        let mut results = results.collect::<PyResult<Vec<_>>>()?;
+        match results.len() {
+            1 => Ok(results.swap_remove(0)),
+            _ => Ok(PyTuple::new(py, results)?.into_any()),
+        }
     }
 }

@@ -8,12 +8,13 @@ use crate::outputs::Outputs;
 use crate::run::computing;
 use ijk::{EinsumSteps, Label, TensorView, TensorViewMut};
 use pyo3::prelude::*;
-use pyo3::types::{PyEllipsis, PyList, PyTuple};
+use pyo3::types::{PyEllipsis, PyList, PyTuple, PyType};
 
 /// A parsed einsum with its plans.
-#[pyclass(module = "ijk", frozen)]
+#[pyclass(module = "ijk", frozen, weakref)]
 pub struct Einsum {
     inner: ijk::Einsum,
+    path: Option<Vec<Vec<usize>>>,
 }
 
 #[pymethods]
@@ -37,7 +38,8 @@ impl Einsum {
             }
         };
         let inner = inner.map_err(raise)?;
-        Ok(Self { inner: path.map_or(inner.clone(), |path| inner.with_path(path)) })
+        let planned = path.clone().map_or(inner.clone(), |path| inner.with_path(path));
+        Ok(Self { inner: planned, path })
     }
 
     /// The einsum of arrays of one element type.
@@ -105,7 +107,7 @@ impl Einsum {
 
     /// The same with bytes of the caller that count against the memory limit of an engine.
     fn beside(&self, bytes: u64) -> Self {
-        Self { inner: self.inner.beside(bytes) }
+        Self { inner: self.inner.beside(bytes), path: self.path.clone() }
     }
 
     /// The subscripts as lists of numbers and ...: of each operand, and of the output.
@@ -122,7 +124,17 @@ impl Einsum {
         (PyList::new(py, operands)?, list(&output)?).into_pyobject(py)
     }
 
-    /// True if the only operand, of this shape, is not summed over, so that the result is a view of it.
+    /// The einsum made anew of its lists and its path.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let lists = slf.get().lists(py)?;
+        let arguments = (lists.get_item(0)?, lists.get_item(1)?, slf.get().path.clone());
+        Ok((slf.get_type(), arguments.into_pyobject(py)?))
+    }
+
+    /// Whether the result is a view of the only operand, of this shape: sums over nothing.
     fn is_view(&self, shape: Vec<usize>) -> PyResult<bool> {
         self.inner.is_view(&shape).map_err(raise)
     }

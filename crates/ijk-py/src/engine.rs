@@ -5,6 +5,7 @@ use crate::numbers;
 use crate::run::detached;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 
 /// A pool of threads and reusable memory, with a memory limit.
 ///
@@ -25,9 +26,11 @@ use pyo3::sync::PyOnceLock;
 /// deleted, and is reused for later results: up to 256 MiB and, without a memory limit, an eighth of the
 /// machine's memory in addition, as pages that the operating system may reclaim. Such arrays do not own their
 /// data.
-#[pyclass(module = "ijk", frozen)]
+#[pyclass(module = "ijk", frozen, weakref)]
 pub struct Engine {
     pub inner: ijk::Engine,
+    /// Threads as they were asked for: 0 are those of whatever machine.
+    asked: usize,
 }
 
 #[pymethods]
@@ -49,7 +52,7 @@ impl Engine {
         if let Some(bytes) = limit {
             builder = builder.memory_limit(bytes);
         }
-        Ok(Self { inner: builder.try_build().map_err(raise)? })
+        Ok(Self { inner: builder.try_build().map_err(raise)?, asked: threads.unwrap_or(0) })
     }
 
     /// Number of threads.
@@ -79,6 +82,22 @@ impl Engine {
     /// Frees the memory that the engine keeps for later calls.
     fn release_memory(&self) {
         self.inner.release_memory();
+    }
+
+    /// An engine of the same settings, made anew: memory and threads stay where they are.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (usize, Option<u64>, bool)) {
+        let engine = slf.get();
+        (slf.get_type(), (engine.asked, engine.memory_limit(), engine.strict()))
+    }
+
+    /// The engine itself, which has no state that calls could tell.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    /// The engine itself.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf.clone()
     }
 
     fn __repr__(&self) -> String {

@@ -9,11 +9,11 @@ use crate::run::computing;
 use ijk::et::Bindings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 use std::collections::HashMap;
 
 /// A program in Einsum Tuple: statements on arrays of any rank.
-#[pyclass(module = "ijk", frozen)]
+#[pyclass(module = "ijk", frozen, weakref)]
 pub struct Program {
     inner: ijk::et::Program,
 }
@@ -29,7 +29,42 @@ impl Program {
     /// extents that neither arrays nor constraints determine, `seed` seeds random numbers. If an array is a block
     /// tensor, outputs are block tensors.
     #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        py: Python<'py>,
+        ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
+        dims: Option<HashMap<String, Bound<'py, PyAny>>>,
+        seed: Option<&Bound<'py, PyAny>>,
+        engine: Option<&Bound<'py, Engine>>,
+        arrays: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
+        let direct = given.map(|(_, array)| Readonly::of(&array));
+        if let Some(given) = direct.collect::<PyResult<Option<Vec<_>>>>()? {
+            let choices = choices(ranks, dims, seed)?;
+            return Ok(slf.get().computed(py, choices, engine, arrays, given)?.into_any());
+        }
+        if let Some(tensors) = arrays.map(blocks::any_by_name).transpose()?.flatten() {
+            if engine.is_some() {
+                let message =
+                    "block tensors are computed when they are collected or written: no engine";
+                return Err(PyTypeError::new_err(message));
+            }
+            let choices = choices(ranks, dims, seed)?;
+            return Ok(blocks::apply_by_name(py, &slf.get().inner, &tensors, &choices)?.into_any());
+        }
+        let options = PyDict::new(py);
+        options.set_item("ranks", ranks)?;
+        options.set_item("dims", dims)?;
+        options.set_item("seed", seed)?;
+        options.set_item("engine", engine)?;
+        py.import("ijk._interchange")?.getattr("run")?.call1((slf, arrays, options))
+    }
+
+    /// Runs the program on NumPy's arrays, which are what others become.
+    #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    fn _apply<'py>(
         &self,
         py: Python<'py>,
         ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
@@ -38,22 +73,62 @@ impl Program {
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let choices = choices(ranks, dims, seed)?;
-        if let Some(tensors) = arrays.map(blocks::any_by_name).transpose()?.flatten() {
-            if engine.is_some() {
-                let message =
-                    "block tensors are computed when they are collected or written: no engine";
-                return Err(PyTypeError::new_err(message));
-            }
-            return blocks::apply_by_name(py, &self.inner, &tensors, &choices);
-        }
-        let count = arrays.map_or(0, |arrays| arrays.len());
-        let (mut names, mut given) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (name, array) in arrays.into_iter().flat_map(|arrays| arrays.iter()) {
-            let name: String = name.extract()?;
-            given.push(readonly(&array, || format!("`{name}`"))?);
-            names.push(name);
-        }
+        let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
+        let given = given.map(|(name, array)| readonly(&array, || format!("`{name}`")));
+        let given = given.collect::<PyResult<Vec<_>>>()?;
+        self.computed(py, choices(ranks, dims, seed)?, engine, arrays, given)
+    }
+
+    /// What goes in and what comes out.
+    #[getter]
+    fn signature(&self) -> String {
+        self.inner.signature().to_string()
+    }
+
+    /// The text.
+    #[getter]
+    fn source(&self) -> &str {
+        self.inner.source()
+    }
+
+    /// Name by which libraries call a function.
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        "program"
+    }
+
+    /// The program made anew of its text.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (String,)) {
+        (slf.get_type(), (slf.get().inner.source().into(),))
+    }
+
+    /// The program itself, which does not change.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    /// The program itself.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Program({:?})", self.inner.to_string())
+    }
+}
+
+impl Program {
+    /// Computes with arrays where they lie: those of a dict, in its order.
+    fn computed<'py>(
+        &self,
+        py: Python<'py>,
+        choices: Bindings<'_>,
+        engine: Option<&Bound<'py, Engine>>,
+        arrays: Option<&Bound<'py, PyDict>>,
+        given: Vec<Readonly<'py>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let names = arrays.into_iter().flat_map(|arrays| arrays.iter());
+        let names = names.map(|(name, _)| name.extract()).collect::<PyResult<Vec<String>>>()?;
         let bound = names.into_iter().zip(given.iter().map(Readonly::view));
         let bindings = bound.fold(choices, |bindings, (name, view)| bindings.bind(name, view));
         let engine = engine::engine(py, engine)?;
@@ -63,16 +138,6 @@ impl Program {
             results.set_item(name, from_tensor(py, tensor)?)?;
         }
         Ok(results)
-    }
-
-    /// Arrays that can be bound, and outputs, as text.
-    #[getter]
-    fn signature(&self) -> String {
-        self.inner.signature().to_string()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Program({:?})", self.inner.to_string())
     }
 }
 

@@ -1,16 +1,19 @@
 //! The compiled half of the Python package `ijk`; `python/ijk` is the other half.
 
 mod arrays;
+mod axes;
 mod blocks;
 mod component;
 mod einsum;
 mod engine;
 mod error;
 mod et;
+mod linear;
 mod memory;
 mod numbers;
 mod outputs;
 mod points;
+mod recipe;
 mod run;
 
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! Output arrays of the caller.
 
-use crate::arrays::{Numpy, Readonly, from_tensor};
+use crate::arrays::{Numpy, Readonly, from_tensor, is_masked};
 use crate::error::{DTypeError, raise};
 use crate::run::computing;
 use ijk::__private::foreign::Foreign;
@@ -181,6 +181,11 @@ fn writable<'a, 'py>(
         PyTypeError::new_err(format!("{name} must be a NumPy array, not {kind}"))
     })?;
     let py = out.py();
+    if is_masked(out)? {
+        return Err(PyTypeError::new_err(format!(
+            "{name} is a masked array, whose mask would stay as it is: give {name}.data to write its elements alone"
+        )));
+    }
     if out.getattr(intern!(py, "flags"))?.getattr(intern!(py, "writeable"))?.is_truthy()? {
         return Ok(array);
     }

@@ -1,11 +1,13 @@
 //! Functions that macros call, and types for bindings to other languages. Not part of the public interface.
 
 use crate::{Einsum, Engine, Error, Program};
+pub use ijk_ir::core;
 pub use ijk_macros::{einsum, into_einsum, try_einsum};
 use ijk_tensor::fork::RaceCell;
 pub use ijk_tensor::{Footprint, Overlap, Tensor, TensorView, TensorViewMut, foreign};
 pub use ijk_types::{
-    DType, Element, Inexact, Literal, Monoid, Number, Ordered, OrderedNumber, Real,
+    BinaryOp, DType, Element, Inexact, Literal, Monoid, Number, Ordered, OrderedNumber, Real,
+    Reducer,
 };
 pub use ndarray;
 use ndarray::{Array, Dimension};

@@ -1,5 +1,6 @@
 //! Block tensors.
 
+mod foreign;
 mod run;
 mod values;
 
@@ -13,6 +14,7 @@ use ijk::blocks::{
     IntoFunction, Positions, UnaryOp, Zip,
 };
 use ijk::et::{Bindings, BlocksError};
+use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PySlice, PyTuple};
@@ -22,8 +24,10 @@ use std::path::PathBuf;
 ///
 /// BigTensor(array, blocks=None)
 ///
-/// array: a NumPy array, or a value that converts to one; it is copied.
-/// blocks: for each axis the extent of a block, or None if the axis is not cut; None if no axis is.
+/// array: a NumPy array, or a value that converts to one; it is copied. Arrays in files (numpy.memmap, datasets of h5py,
+/// zarr.Array) and dask arrays are not: each of their blocks is read when it is needed, every time.
+/// blocks: for each axis the extent of a block, or None if the axis is not cut; None for no axis, or for the chunks of
+/// an array that has such.
 ///
 /// Its type is (shape, blocks, element type). u + v, - * / and max, min take tensors of one shape and type with
 /// compatible blocks (equal, or one of them None), or a number; u @ v contracts the last axis of u with the
@@ -36,7 +40,7 @@ use std::path::PathBuf;
 /// >>> (u @ u.einsum("ij->ji", u)).collect()
 /// array([[ 5., 14.],
 ///        [14., 50.]])
-#[pyclass(module = "ijk", frozen)]
+#[pyclass(module = "ijk", frozen, weakref)]
 pub struct BigTensor {
     inner: blocks::BigTensor,
 }
@@ -49,7 +53,14 @@ impl BigTensor {
     #[new]
     #[pyo3(signature = (array, blocks = None))]
     fn new(array: &Bound<'_, PyAny>, blocks: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let (py, blocks) = (array.py(), blocks.map(numbers::blocks).transpose()?);
+        let py = array.py();
+        if !array.is_exact_instance_of::<PyUntypedArray>() {
+            let opened = py.import("ijk._sources")?.call_method1("opened", (array, blocks))?;
+            if let Ok(opened) = opened.cast::<Self>() {
+                return Ok(Self { inner: opened.get().inner.clone() });
+            }
+        }
+        let blocks = blocks.map(numbers::blocks).transpose()?;
         let array = readonly(array, || "an array".into())?;
         let view = array.view();
         let copied = match view.len() {
@@ -79,6 +90,19 @@ impl BigTensor {
         let (shape, blocks) = (numbers::shape(shape, "shape")?, numbers::blocks(blocks)?);
         let (of, values) = values::read(elements, dtype)?;
         made(blocks::BigTensor::lit_of(of, values, shape, blocks))
+    }
+
+    /// A tensor whose blocks are read by a function: of the first and the last positions of a block along each axis.
+    #[staticmethod]
+    fn _reading(
+        read: Py<PyAny>,
+        shape: Vec<usize>,
+        blocks: &Bound<'_, PyAny>,
+        dtype: &str,
+        name: String,
+        identity: String,
+    ) -> PyResult<Self> {
+        foreign::reading(read, shape, numbers::blocks(blocks)?, dtype, name, identity)
     }
 
     /// The tensor of a Zarr V3 array: its chunks are the blocks.
@@ -133,36 +157,60 @@ impl BigTensor {
         }
     }
 
-    fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Add, other, false)?)
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Add, other, false)?)
     }
 
-    fn __radd__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Add, other, true)?)
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Add, other, true)?)
     }
 
-    fn __sub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Sub, other, false)?)
+    fn __sub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Sub, other, false)?)
     }
 
-    fn __rsub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Sub, other, true)?)
+    fn __rsub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Sub, other, true)?)
     }
 
-    fn __mul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Mul, other, false)?)
+    fn __mul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Mul, other, false)?)
     }
 
-    fn __rmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Mul, other, true)?)
+    fn __rmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Mul, other, true)?)
     }
 
-    fn __truediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Div, other, false)?)
+    fn __truediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Div, other, false)?)
     }
 
-    fn __rtruediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        or_else(other.py(), self.combined(Zip::Div, other, true)?)
+    fn __rtruediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), Self::combined(slf, Zip::Div, other, true)?)
     }
 
     fn __neg__(&self) -> PyResult<Self> {
@@ -177,14 +225,14 @@ impl BigTensor {
         or_else(other.py(), product)
     }
 
-    /// Elementwise maximum with another tensor or a number.
-    fn max(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Zip::Max, other, false)?.ok_or_else(|| no_tensor(other))
+    /// The greater element of each two: of another tensor, or a number.
+    fn max(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::combined(slf, Zip::Max, other, false)?.ok_or_else(|| no_tensor(other))
     }
 
-    /// Elementwise minimum with another tensor or a number.
-    fn min(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Zip::Min, other, false)?.ok_or_else(|| no_tensor(other))
+    /// The lesser element of each two: of another tensor, or a number.
+    fn min(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::combined(slf, Zip::Min, other, false)?.ok_or_else(|| no_tensor(other))
     }
 
     /// The tensor repeated to a shape whose extents are integer multiples, aligned at the right, in compatible
@@ -353,15 +401,30 @@ impl BigTensor {
 
 impl BigTensor {
     /// The operation with another tensor or a number; None for other operands.
-    fn combined(&self, op: Zip, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Option<Self>> {
+    fn combined(
+        slf: &Bound<'_, Self>,
+        op: Zip,
+        other: &Bound<'_, PyAny>,
+        swapped: bool,
+    ) -> PyResult<Option<Self>> {
+        let inner = &slf.get().inner;
         if let Ok(other) = other.cast::<Self>() {
-            return made(self.inner.zip(op, &other.get().inner)).map(Some);
+            return made(inner.zip(op, &other.get().inner)).map(Some);
         }
-        let Some(number) = number(other) else { return Ok(None) };
+        let Some(number) = number(other) else {
+            let py = other.py();
+            let fitted = py.import("ijk._tensors")?.call_method1("fitted", (slf, other))?;
+            let Ok((own, other)) = fitted.extract::<(Bound<'_, Self>, Bound<'_, Self>)>() else {
+                return Ok(None);
+            };
+            let (own, other) = (&own.get().inner, &other.get().inner);
+            let (l, r) = if swapped { (other, own) } else { (own, other) };
+            return made(l.zip(op, r)).map(Some);
+        };
         let (x, number) = (Formula::variable(0), Formula::number(number));
         let (l, r) = if swapped { (number, x) } else { (x, number) };
         let op: BinaryOp = op.operator();
-        made(self.inner.map(Formula::binary(op, l, r))).map(Some)
+        made(inner.map(Formula::binary(op, l, r))).map(Some)
     }
 
     fn positions(&self, axis: usize, any: &Bound<'_, PyAny>) -> PyResult<Positions> {
