@@ -23,7 +23,23 @@ def asarray(array, name="an array"):
         return unmasked(array, name).view(np.ndarray)
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
         return _lent(array, name)
+    if isinstance(array, (list, tuple)) and _holds_masks(array):
+        raise TypeError(
+            f"{name} holds a masked array, and its mask would be lost: pass x.filled(0), which leaves "
+            "masked elements out of sums, or x.data to ignore the mask, in its place"
+        )
     return np.asarray(array)
+
+
+def _holds_masks(items, depth=64):
+    """Whether some array in nested lists has masked elements."""
+    for item in items:
+        if isinstance(item, np.ma.MaskedArray):
+            if np.ma.is_masked(item):
+                return True
+        elif isinstance(item, (list, tuple)) and depth and _holds_masks(item, depth - 1):
+            return True
+    return False
 
 
 def unmasked(array, name):

@@ -63,7 +63,8 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     subscripts, output, arrays = _subscripts(operands)
     if _has_others(arrays, out):
         call = _Call(subscripts, output, len(arrays), optimize, dtype, order, casting, engine)
-        result = _interchange.made(call, arrays, out)
+        view = _masked_view(call, arrays[0]) if len(arrays) == 1 and out is None else None
+        result = _interchange.made(call, arrays, out) if view is None else view
         if not isinstance(result, np.ndarray):
             return result
     else:
@@ -129,6 +130,17 @@ def _has_others(arrays, out):
         if type(array) is not np.ndarray:
             return True
     return out is not None and type(out) is not np.ndarray
+
+
+def _masked_view(call, array):
+    """The view of a masked array, with its mask, where the einsum is a view of it; else None."""
+    if not np.ma.isMaskedArray(array) or call.dtype is not None or call.order != "K":
+        return None
+    einsum = call.einsum([array])
+    data = _left_to_numpy.view(einsum, array.data)
+    if data is None or array.mask is np.ma.nomask:
+        return data
+    return np.ma.array(data, mask=_left_to_numpy.view(einsum, array.mask), copy=False)
 
 
 class _Call:
