@@ -23,6 +23,10 @@ def asarray(array, name="an array"):
         return unmasked(array, name).view(np.ndarray)
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
         return _lent(array, name)
+    if hasattr(array, "toarray"):
+        raise TypeError(
+            f"{name} is sparse, and is not made dense without a word: pass x.toarray(), if there is room for it"
+        )
     if isinstance(array, (list, tuple)) and _holds_masks(array):
         raise TypeError(
             f"{name} holds a masked array, and its mask would be lost: pass x.filled(0), which leaves "

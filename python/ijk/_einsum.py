@@ -143,6 +143,12 @@ def _masked_view(call, array):
     return np.ma.array(data, mask=_left_to_numpy.view(einsum, array.mask), copy=False)
 
 
+def _factors(einsum, arrays):
+    """Factors, indices of the result, and extents of the sum of products of arrays whose shapes are known."""
+    extents, operands, steps = einsum.steps([tuple(array.shape) for array in arrays])
+    return list(enumerate(operands)), steps[-1][1], dict(enumerate(extents))
+
+
 class _Call:
     """A call of einsum with some arrays of other libraries: see ijk._interchange."""
 
@@ -166,6 +172,21 @@ class _Call:
     def compute(self, arrays, out=None):
         einsum = self.einsum(arrays)
         return _compute(einsum, arrays, out, self.dtype, self.order, self.casting, self.engine)
+
+    def product(self, arrays):
+        """The sum of products, in an element type that ijk computes with."""
+        from ._sparse import Product
+
+        factors, output, extents = _factors(self.einsum(arrays), arrays)
+        dtype = self.results(arrays).dtype
+        for array, name in zip(arrays, self.names):
+            _check_cast(name, array.dtype, dtype, self.casting)
+        if _computed(dtype) is None:
+            raise _ijk.DTypeError(
+                f"sparse operands and others are multiplied in {dtype}, but ijk computes with bool, int32, "
+                "int64, float32, float64, complex64 and complex128: pass dtype='float64', say"
+            )
+        return Product(factors, output, extents, dtype)
 
     def results(self, arrays):
         """The type and shape of the result for arrays of which only these are known."""

@@ -16,6 +16,8 @@ from ._arrays import asarray, plain
 HOMES = (
     ("torch", "Tensor", "_torch"),
     ("jax", "Array", "_jax"),
+    ("scipy.sparse", "sparray", "_sparse"),
+    ("scipy.sparse", "spmatrix", "_sparse"),
 )
 
 _known = {}
@@ -74,6 +76,8 @@ def _check_out(found, home, out):
     """Raises TypeError where out is of another library than the arguments."""
     if out is None or home is (found and found[0]):
         return
+    if found is not None and isinstance(out, np.ndarray) and getattr(found[0], "WRITES_NUMPYS", False):
+        return
     theirs = "the arguments are NumPy arrays" if found is None else f"{found[1]} is {found[0].KIND}"
     kind = "a NumPy array" if isinstance(out, np.ndarray) else home.KIND if home else f"of {type(out)}"
     if home is None and not isinstance(out, np.ndarray):
@@ -122,9 +126,18 @@ class ComponentCall:
         return self.component.axes([np.ndim(array) for array in arrays])
 
     def product(self, arrays):
-        """The factors and the indices of the result, if the program is a sum of products."""
-        self.component.axes([len(array.shape) for array in arrays])  # Says what is wrong.
-        return self.component.product()
+        """The sum of products that the program is, or None."""
+        from ._sparse import Product
+
+        result = self.results(arrays)  # Says what is wrong.
+        found = self.component.product()
+        if found is None:
+            return None
+        factors, output = found
+        extents = {}
+        for number, indices in factors:
+            extents.update(zip(indices, arrays[number].shape))
+        return Product(factors, output, extents, result.dtype)
 
 
 class ProgramCall:
@@ -139,6 +152,12 @@ class ProgramCall:
     def compute(self, arrays, out=None):
         arrays = [plain(array, name) for array, name in zip(arrays, self.names)]
         return self.program._apply(**dict(zip(self.keys, arrays)), **self.options)
+
+    def sparse(self, arrays):
+        """The results for arrays of which some are sparse."""
+        from ._sparse_programs import run
+
+        return run(self, arrays)
 
     def results(self, arrays):
         """Types and shapes of the results, by name: of a run on ones, since elements may decide extents."""
