@@ -1,5 +1,6 @@
 """einsum as NumPy has it, computed by ijk."""
 
+import itertools
 from collections import Counter
 from functools import lru_cache
 from math import prod
@@ -172,6 +173,13 @@ class _Call:
     def compute(self, arrays, out=None):
         einsum = self.einsum(arrays)
         return _compute(einsum, arrays, out, self.dtype, self.order, self.casting, self.engine)
+
+    def axes(self, arrays):
+        """Indices of the axes of arrays and of the result; an axis that is one element for all has one of its own."""
+        factors, output, _ = _factors(self.einsum(arrays), arrays)
+        alone = itertools.count(-1, -1)
+        own = [[next(alone) if n is None else n for n in indices] for indices in (*dict(factors).values(), output)]
+        return _interchange.Axes(own[:-1], own[-1:])
 
     def product(self, arrays):
         """The sum of products, in an element type that ijk computes with."""

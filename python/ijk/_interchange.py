@@ -5,17 +5,21 @@ ask for besides, it tells them: the types of its results, the letters of axes, t
 a module, its *home*, with a function `carry` that makes a call with its arrays.
 """
 
+import re
 import sys
 from importlib import import_module
 
 import numpy as np
 
+from . import _ijk
 from ._arrays import asarray, plain
 
 #: Homes, by the module of the library and its class of arrays; classes are looked for once the module is there.
 HOMES = (
     ("torch", "Tensor", "_torch"),
     ("jax", "Array", "_jax"),
+    ("dask.array", "Array", "_dask"),
+    ("xarray", "DataArray", "_xarray"),
     ("scipy.sparse", "sparray", "_sparse"),
     ("scipy.sparse", "spmatrix", "_sparse"),
 )
@@ -101,6 +105,20 @@ class Outline:
         self.dtype, self.shape = np.dtype(dtype), tuple(shape)
 
 
+class Axes:
+    """Indices of the axes of arguments and of results, and letters of the latter: arguments in order, results by key."""
+
+    def __init__(self, arguments, results, letters=None):
+        self.arguments, self.results, self.letters = arguments, results, letters
+
+    def of(self, key, count):
+        """The indices and the letters of a result of so many axes."""
+        indices = list(self.results[key])
+        if len(indices) != count:
+            return [None] * count, [""] * count
+        return indices, self.letters[key] if self.letters else [""] * count
+
+
 class ComponentCall:
     """A call of a program in i."""
 
@@ -122,8 +140,8 @@ class ComponentCall:
         return results[0] if len(results) == 1 else tuple(results)
 
     def axes(self, arrays):
-        """Classes of the axes of arrays and of results, and the letters of those of results."""
-        return self.component.axes([np.ndim(array) for array in arrays])
+        """Axes of arrays and of results: those along which one letter runs have one index."""
+        return Axes(*self.component.axes([len(np.shape(array)) for array in arrays]))
 
     def product(self, arrays):
         """The sum of products that the program is, or None."""
@@ -159,11 +177,51 @@ class ProgramCall:
 
         return run(self, arrays)
 
+    def axes(self, arrays):
+        """Axes of arrays and of results: tuples of the program are indices, where they stand by themselves."""
+        places = _places(self.program.signature)
+        given = [_one_each(places.get(key, []), array) for key, array in zip(self.keys, arrays)]
+        return Axes(given, places, {key: [name or "" for name in names] for key, names in places.items()})
+
+    def order_by_name(self, number, array):
+        """An array with named dimensions, in the order in which the program names them."""
+        key = self.keys[number]
+        names = _one_each(_places(self.program.signature).get(key, []), array)
+        same = None not in names and set(names) & set(array.dims)
+        if same and set(names) != set(array.dims):
+            raise _ijk.Error(
+                f"`{key}` has the dimensions {', '.join(map(str, array.dims))}, but the program indexes it "
+                f"by {', '.join(names)}: rename its dimensions to all of these, or to none"
+            )
+        return array.transpose(*names) if same else array
+
     def results(self, arrays):
         """Types and shapes of the results, by name: of a run on ones, since elements may decide extents."""
         ones = [np.broadcast_to(np.ones((), array.dtype), array.shape) for array in arrays]
         found = self.compute(ones)
         return {name: Outline(result.dtype, result.shape) for name, result in found.items()}
+
+
+def _places(signature):
+    """For each array of a program its places: names of tuples, or None for what is more than a name."""
+    found = {}
+    for line in signature.splitlines():
+        name, places = re.fullmatch(r"(?:input|input or random|output) (\w+)\[(.*)\]", line).groups()
+        depth, texts = 0, [""] if places else []
+        for letter in places:
+            depth += (letter in "([") - (letter in ")]")
+            if letter == "," and depth == 0:
+                texts.append("")
+            else:
+                texts[-1] += letter
+        found[name] = [text.strip() if text.strip().isidentifier() else None for text in texts]
+    return found
+
+
+def _one_each(places, array):
+    """The places, if each is one axis of the array; None for each axis else."""
+    rank = len(array.shape)
+    return places if len(places) == rank else [None] * rank
 
 
 def apply(component, arguments, out=None, engine=None):

@@ -1,7 +1,6 @@
 //! Axes of a program's arguments and results that letters tie together.
 
 use ijk::__private::core::{ArrayId, Program};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// For each array the number of the class of each of its axes.
@@ -78,7 +77,7 @@ pub fn classes(
     if ranks.len() != program.inputs.len() {
         let (takes, given) = (program.inputs.len(), ranks.len());
         let message = format!("the program takes {takes} arguments, but {given} are given");
-        return Err(PyValueError::new_err(message));
+        return Err(crate::error::Error::new_err(message));
     }
     let mut all: Vec<usize> =
         program.arrays.iter().map(|array| array.rank.unwrap_or(0) as usize).collect();
