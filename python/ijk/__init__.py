@@ -9,6 +9,7 @@ array([[1., 1.],
 array([[0.25, 0.25, 0.25, 0.25]])
 """
 
+from . import _positions  # Block tensors get their methods.
 from ._arrays import tensordot, transpose
 from ._einsum import einsum, einsum_path, fallbacks
 from ._ijk import (

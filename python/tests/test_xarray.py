@@ -159,3 +159,13 @@ def test_dask_arrays_give_dask_arrays():
     named = ijk.einsum("ij->j", chunked)
     assert named.chunks is not None and named.dims == ("lat",)
     assert np.array_equal(named.compute().data, a.sum(0)) and named.lat.values.tolist() == [1, 2, 3, 4]
+
+
+def test_block_tensors_of_data_arrays():
+    pytest.importorskip("dask", reason="dask is not installed")
+    a = da("time", "lat")
+    chunked = ijk.BigTensor(a.chunk(time=2))
+    assert chunked.blocks == (2, None) and np.array_equal(chunked.collect(), a)
+    assert np.array_equal(ijk.BigTensor(a, [2, None]).collect(), a)
+    with pytest.raises(TypeError, match="a DataArray|DataArray"):
+        ijk.i("ij+ij~ij")(a, np.zeros((3, 4)), out=a)
