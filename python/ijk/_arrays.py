@@ -21,12 +21,13 @@ def asarray(array, name="an array"):
         if type(array) is np.ndarray:
             return array
         return unmasked(array, name).view(np.ndarray)
+    if hasattr(array, "todense"):
+        raise TypeError(
+            f"{name} is sparse, and is not made dense without a word: pass x.todense(), if there is room "
+            "for it, or to einsum and programs a sparse array of SciPy's"
+        )
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
         return _lent(array, name)
-    if hasattr(array, "toarray"):
-        raise TypeError(
-            f"{name} is sparse, and is not made dense without a word: pass x.toarray(), if there is room for it"
-        )
     if isinstance(array, (list, tuple)) and _holds_masks(array):
         raise TypeError(
             f"{name} holds a masked array, and its mask would be lost: pass x.filled(0), which leaves "
@@ -60,13 +61,21 @@ def unmasked(array, name):
 
 def _lent(array, name):
     """An array in memory that an object lends by DLPack."""
+    from ._interchange import home_of
+
+    taken = getattr(home_of(array), "taken", None)
+    if taken is not None:
+        return taken(array, name)
     kind, number = array.__dlpack_device__()
     if int(kind) != 1:
         raise TypeError(
             f"{name} is on the device {number} of DLPack's kind {int(kind)}, but ijk computes in main "
             "memory: copy it there"
         )
-    return np.from_dlpack(array)
+    try:
+        return np.from_dlpack(array)
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise TypeError(f"{name} lends no memory: {error}") from error
 
 
 def native(dtype):

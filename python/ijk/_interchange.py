@@ -48,6 +48,8 @@ def _home(array):
         kind = getattr(sys.modules.get(library), name, None)
         if kind is not None and isinstance(array, kind):
             return import_module(f"ijk.{home}")
+    if hasattr(array, "__array_namespace__"):
+        return import_module("ijk._namespaces")
     return None
 
 

@@ -16,11 +16,12 @@ def carry(call, arrays, out):
         raise TypeError("out is given, but arrays of JAX's do not change: use the result in its place")
     if any(isinstance(array, jax.core.Tracer) for array in arrays):
         return _traced(call, arrays)
-    taken = [_taken(array, name) for array, name in zip(arrays, call.names)]
-    return mapped(call.compute(taken), jnp.asarray)
+    given = [taken(array, name) for array, name in zip(arrays, call.names)]
+    return mapped(call.compute(given), jnp.asarray)
 
 
-def _taken(array, name):
+def taken(array, name):
+    """The elements of an argument, where they lie."""
     if not isinstance(array, jax.Array):
         return asarray(array, name)
     if not array.is_fully_addressable:

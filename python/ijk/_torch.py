@@ -17,16 +17,16 @@ def carry(call, arrays, out):
     half = None
     if call.halves:
         call, half = _halved(call, arrays, out)
-    taken = [_taken(array, name, call.halves) for array, name in zip(arrays, call.names)]
+    given = [taken(array, name, call.halves) for array, name in zip(arrays, call.names)]
     if out is None:
-        results = mapped(call.compute(taken), _tensor)
+        results = mapped(call.compute(given), _tensor)
         return results if half is None else results.to(half)
     for one in out if isinstance(out, tuple) else (out,):
         _check_written(one)
     if call.halves and out.dtype == torch.bfloat16:
-        _copy(call, taken, out, half)
+        _copy(call, given, out, half)
     else:
-        call.compute(taken, mapped(out, _written))
+        call.compute(given, mapped(out, _written))
     return out
 
 
@@ -80,7 +80,7 @@ def _check(tensor, name):
         )
 
 
-def _taken(array, name, halves):
+def taken(array, name, halves=False):
     """The elements of an argument, where they lie but for those of conjugated, negated and bfloat16 tensors."""
     if not isinstance(array, torch.Tensor):
         return asarray(array, name)
@@ -126,14 +126,14 @@ def _written(out):
     return _memory(out.detach(), "out")
 
 
-def _copy(call, taken, out, half):
+def _copy(call, given, out, half):
     """Computes, and rounds the result into a tensor of bfloat16."""
     if half is None and call.casting not in ("same_kind", "unsafe"):
         raise _ijk.DTypeError(
             "the result does not become torch.bfloat16, the type of out, according to the rule "
             f"'{call.casting}': pass casting='same_kind'"
         )
-    result = np.asarray(call.compute(taken))
+    result = np.asarray(call.compute(given))
     if result.shape != tuple(out.shape):
         raise _ijk.Error(f"out has the shape {tuple(out.shape)}, but the result {result.shape}")
     out.detach().copy_(_tensor(result))

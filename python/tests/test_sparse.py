@@ -177,7 +177,7 @@ def test_what_is_refused():
             ijk.i("+(ij*jk)~ik")(s.asformat(format), b)
         with pytest.raises(TypeError, match=f"`x` is a sparse array of format {format}"):
             ijk.et("y[i,k] = x[i,j] * z[j,k]")(x=s.asformat(format), z=b)
-    with pytest.raises(TypeError, match=r"an array is sparse, and is not made dense.*toarray\(\)"):
+    with pytest.raises(TypeError, match=r"an array is sparse, and is not made dense.*todense\(\)"):
         ijk.BigTensor(s)
     with pytest.raises(TypeError, match="an array is sparse"):
         ijk.i("+(ij*jk)~ik")(s, ijk.BigTensor(b))
