@@ -242,14 +242,16 @@ def _text(subscripts):
     return str(subscripts)
 
 
-@lru_cache(maxsize=512)
-def _parsed(subscripts, output, path):
+def _parse(subscripts, output, path):
     """The einsum, which keeps its plans: what was asked for before is the same."""
     einsum = _ijk.Einsum(subscripts, output, None)
     if path is None:
         return einsum
     _paths.check(path, einsum.arity)
     return _ijk.Einsum(subscripts, output, path)
+
+
+_parsed = lru_cache(maxsize=512)(_parse)
 
 
 def _numbers(lists):

@@ -148,7 +148,5 @@ def _product(one, factors):
     return " * ".join(terms), bound
 
 
-@lru_cache(maxsize=256)
-def _program(text):
-    """A program, which keeps its plans."""
-    return _ijk.Program(text)
+#: Programs by their texts: each keeps its plans.
+_program = lru_cache(maxsize=256)(_ijk.Program)
