@@ -21,6 +21,8 @@ def asarray(array, name="an array"):
         if type(array) is np.ndarray:
             return array
         return unmasked(array, name).view(np.ndarray)
+    if isinstance(array, (list, tuple)):
+        return _listed(array, name)
     if hasattr(array, "todense"):
         raise TypeError(
             f"{name} is sparse, and is not made dense without a word: pass x.todense(), if there is room "
@@ -28,12 +30,19 @@ def asarray(array, name="an array"):
         )
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
         return _lent(array, name)
-    if isinstance(array, (list, tuple)) and _holds_masks(array):
+    # Files give masked arrays where elements are missing.
+    made = np.asanyarray(array)
+    return made if type(made) is np.ndarray else unmasked(made, name).view(np.ndarray)
+
+
+def _listed(items, name):
+    """An array of what is in nested lists."""
+    if _holds_masks(items):
         raise TypeError(
             f"{name} holds a masked array, and its mask would be lost: pass x.filled(0), which leaves "
             "masked elements out of sums, or x.data to ignore the mask, in its place"
         )
-    return np.asarray(array)
+    return np.asarray(items)
 
 
 def _holds_masks(items, depth=64):
@@ -147,7 +156,8 @@ def tensordot(a, b, axes=2):
     """
     from ._einsum import einsum
 
-    a, b = (array if hasattr(array, "shape") else asarray(array) for array in (a, b))
+    a = a if hasattr(a, "shape") else asarray(a, "operand 1")
+    b = b if hasattr(b, "shape") else asarray(b, "operand 2")
     left, right = _summed(axes)
     left, right = _axes(left, a.ndim, "a"), _axes(right, b.ndim, "b")
     if len(left) != len(right):

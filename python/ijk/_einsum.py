@@ -25,8 +25,10 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
         every character from "À" on, as for opt_einsum; white space of ASCII means nothing; "..." stands for axes
         without names; without "->" the result has the indices that occur once, in alphabetical
         order. In lists, any hashable objects are indices, and Ellipsis is "...".
-    operands: arrays of any layout, or objects with __dlpack__ or the array interface.
-    out: an array to write the result to.
+    operands: arrays of any layout, or objects with __dlpack__ or the array interface. Tensors of PyTorch,
+        arrays of JAX, sparse arrays of SciPy, dask arrays, xarray's DataArrays and arrays of libraries with the
+        Python array API give such in return; those of two libraries raise TypeError.
+    out: an array to write the result to; where operands are tensors, a tensor.
     dtype: the type to compute with; else that is the common type of the operands and out.
     casting: which conversions are allowed, of operands (and out) to that type, and of the result to out's.
     order: the result's memory layout, "C" or "F"; "A" is "F" where all operands are.
@@ -199,7 +201,9 @@ class _Call:
     def results(self, arrays):
         """The type and shape of the result for arrays of which only these are known."""
         einsum = self.einsum(arrays)
-        dtype = self.dtype or np.result_type(*(array.dtype for array in arrays))
+        dtype = self.dtype
+        if dtype is None:
+            dtype = np.result_type(*(array.dtype for array in arrays))
         shape = einsum.result_shape([tuple(array.shape) for array in arrays])
         return _interchange.Outline(native(np.dtype(dtype)), shape)
 

@@ -71,6 +71,44 @@ def test_masks_within_lists():
     assert ijk.i("+ij~i")([np.ma.array([1.0, 2.0]), row.data]).tolist() == [3, 3]
 
 
+class File:
+    """An object that becomes a masked array, as variables of netCDF4 do."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+@pytest.mark.parametrize("name", [name for name in calls(MASKED) if "elements" not in name])
+def test_objects_that_become_masked_arrays(name):
+    with pytest.raises(TypeError, match=f"{name.strip()} {SAYS}"):
+        calls(File(MASKED))[name]()
+    found, expected = calls(File(np.ma.array(DATA)))[name](), calls(DATA)[name]()
+    if isinstance(expected, dict):
+        found, expected = found["y"], expected["y"]
+    assert np.array_equal(np.asarray(found), np.asarray(expected))
+
+
+def test_masked_elements_of_tensors():
+    row = np.ma.array([1.0, 2.0], mask=[False, True])
+    for elements, shape in (([row], [1]), ([1.0, row[1]], [2]), ([row.data, row], [2])):
+        with pytest.raises(TypeError, match="masked"):
+            BigTensor.lit(elements, shape, [None])
+    with pytest.raises(TypeError, match=r"element \[0\]\[1\].*masked"):
+        BigTensor.lit([row], [1], [None], "array(f64)")
+    assert BigTensor.lit([np.ma.array(3.0), 1.0], [2], [None]).collect().tolist() == [3, 1]
+    u = BigTensor(DATA)
+    for other in (np.ma.masked, MASKED):
+        with pytest.raises(TypeError, match="the array is a masked array"):
+            u + other
+        with pytest.raises(TypeError, match="masked"):
+            u < other
+    with pytest.raises(TypeError, match="masked"):
+        u @ MASKED.T
+
+
 def test_out_is_no_masked_array():
     out = np.ma.array(np.zeros((3, 3)), mask=np.eye(3))
     x = np.eye(3)

@@ -127,7 +127,7 @@ def test_what_is_refused(tmp_path):
         BigTensor(file.create_dataset("short", data=A.astype("i2")))
     u = BigTensor(file.create_dataset("a", data=A, chunks=(30, 20)))
     file.close()
-    with pytest.raises(ijk.StoreError, match=r"block \[0, 0\] of .*b.h5:/a"):
+    with pytest.raises(ijk.StoreError, match=r"block .* of .*b.h5:/a: RuntimeError"):
         u.collect()
 
     class Masked:

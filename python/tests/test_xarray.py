@@ -155,6 +155,11 @@ def test_dask_arrays_give_dask_arrays():
         ijk.einsum("ij,jk->ik", x, x)
     with pytest.raises(TypeError, match="leave out= away"):
         ijk.einsum("ij,jk->ik", x, y, out=dask_array.zeros((3, 5)))
+    some = x[x[:, 0] > 0]
+    with pytest.raises(TypeError, match=r"argument 1 has a shape that is not known: call x.compute_chunk_sizes"):
+        product(some, y)
+    assert product(some.compute_chunk_sizes(), y).shape == (2, 5)
+    assert np.array_equal(product(x, b.tolist()).compute(), a @ b)
     chunked = xr.DataArray(x, dims=("time", "lat"), coords={"lat": [1, 2, 3, 4]})
     named = ijk.einsum("ij->j", chunked)
     assert named.chunks is not None and named.dims == ("lat",)

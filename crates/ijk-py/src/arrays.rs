@@ -247,10 +247,8 @@ fn is_pythons(any: &Bound<'_, PyAny>) -> bool {
 
 /// Returns true for an array of NumPy's, and for a tuple of such.
 fn is_numpys(any: &Bound<'_, PyAny>) -> bool {
-    match any.cast::<PyTuple>() {
-        Ok(tuple) => tuple.iter().all(|any| any.is_instance_of::<PyUntypedArray>()),
-        Err(_) => any.is_instance_of::<PyUntypedArray>(),
-    }
+    let is_array = |any: &Bound<'_, PyAny>| any.is_instance_of::<PyUntypedArray>();
+    is_array(any) || any.cast::<PyTuple>().is_ok_and(|tuple| tuple.iter().all(|any| is_array(&any)))
 }
 
 /// The element type of one of NumPy's names.

@@ -4,7 +4,7 @@ mod foreign;
 mod run;
 mod values;
 
-use crate::arrays::{from_tensor, readonly};
+use crate::arrays::{from_tensor, is_masked, readonly};
 use crate::component::Component;
 use crate::error::{raise, raise_blocks};
 use crate::memory::typestr;
@@ -462,6 +462,10 @@ fn or_else<'py>(py: Python<'py>, tensor: Option<BigTensor>) -> PyResult<Bound<'p
 
 /// A real number of Python or NumPy; not a bool.
 fn number(any: &Bound<'_, PyAny>) -> Option<f64> {
+    // What is masked is no number.
+    if is_masked(any).unwrap_or(true) {
+        return None;
+    }
     let is_bool = any.is_instance_of::<PyBool>();
     let is_number =
         any.hasattr("__float__").unwrap_or(false) && !any.hasattr("shape").unwrap_or(true);

@@ -1,12 +1,12 @@
 //! Elements of any type, as Python's numbers and lists.
 
-use crate::arrays::readonly;
+use crate::arrays::{is_masked, readonly};
 use crate::error::DTypeError;
 use ijk::blocks::{ElementType, Lists, Value};
 use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, Scalar};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyString};
 
@@ -214,7 +214,10 @@ fn value(any: &Bound<'_, PyAny>, of: &ElementType, at: &[usize]) -> PyResult<Val
 }
 
 fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
-    // Scalars of NumPy convert to numbers of Python.
+    if is_masked(any)? && any.getattr("mask")?.is_truthy()? {
+        return Err(PyTypeError::new_err("it is masked, and the mask would be lost"));
+    }
+    // NumPy's scalars are numbers of Python's.
     let any = &if any.hasattr("dtype")? { any.call_method0("item")? } else { any.clone() };
     let beyond = || PyValueError::new_err(format!("{any} is beyond the numbers of {dtype}"));
     let whole = || {
