@@ -39,8 +39,11 @@ def _text(letters):
 # Beside arrays.
 
 
-def fitted(tensor, other):
-    """A tensor and an array, or what makes one, as tensors of one shape and type; None of what makes none."""
+def fitted(tensor, other, divided=False):
+    """A tensor and an array, or what makes one, as tensors of one shape and type; None of what makes none.
+
+    Raises DTypeError where whole numbers are divided, since tensors round down and arrays do not.
+    """
     other = _operand(tensor, other)
     if other is None:
         return None
@@ -58,6 +61,11 @@ def fitted(tensor, other):
     own = [block if extent == full else None for (block, full), extent in zip(axes, other.shape)]
     other = BigTensor(other, own)
     both = _promoted(tensor, other), _promoted(other, tensor)
+    if divided and both[0].dtype.kind in "bi":
+        raise _ijk.DTypeError(
+            f"a tensor of {tensor.dtype} and an array of {other.dtype} are divided: tensors round down, "
+            "arrays do not; pass u.astype(float) for the quotients, or a tensor in place of the array"
+        )
     return tuple(one if one.shape == shape else one.bc(shape, blocks) for one in both)
 
 

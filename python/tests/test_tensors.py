@@ -47,6 +47,9 @@ def test_types_meet_as_numpys_do():
         for other in ("?", "i4", "i8", "f4", "f8", "c8", "c16"):
             x, y = A.astype(mine), (A > 2).astype(other)
             check(tensor(x) + y, x + y)
+            if np.result_type(x, y).kind in "bi":
+                with pytest.raises(ijk.DTypeError, match="tensors round down, arrays do not"):
+                    y / tensor(x)
             check(y * tensor(x), y * x)
     check(tensor(A) + 1j, A + 1j)
     check(tensor(A) < np.inf, A < np.inf)

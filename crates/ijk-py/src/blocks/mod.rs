@@ -413,7 +413,9 @@ impl BigTensor {
         }
         let Some(number) = number(other) else {
             let py = other.py();
-            let fitted = py.import("ijk._tensors")?.call_method1("fitted", (slf, other))?;
+            let fitted = py
+                .import("ijk._tensors")?
+                .call_method1("fitted", (slf, other, matches!(op, Zip::Div)))?;
             let Ok((own, other)) = fitted.extract::<(Bound<'_, Self>, Bound<'_, Self>)>() else {
                 return Ok(None);
             };
