@@ -19,7 +19,7 @@ def carry(call, arrays, out):
         if any(math.isnan(extent) for extent in getattr(array, "shape", ())):
             raise TypeError(f"{name} has a shape that is not known: call x.compute_chunk_sizes() before")
     outlines = call.results([array if hasattr(array, "dtype") else asarray(array) for array in arrays])
-    found = dask.delayed(call.compute, pure=True)(arrays)
+    found = dask.delayed(call.compute)(arrays)
     if isinstance(outlines, Outline):
         return _array(found, outlines)
     keys = outlines if isinstance(outlines, dict) else range(len(outlines))

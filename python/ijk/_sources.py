@@ -25,6 +25,8 @@ def opened(array, blocks):
     zarr = _native_zarr(array)
     if zarr is not None:
         return zarr if blocks is None else zarr.reblock(blocks)
+    if any(not isinstance(extent, (int, np.integer)) for extent in array.shape):
+        raise TypeError(f"{_name(array)} has a shape that is not known: call x.compute_chunk_sizes() before")
     dtype = _type(array)
     chunks = None if is_mapped else getattr(array, "shards", None) or array.chunks
     blocks = _blocks(array, chunks) if blocks is None else blocks

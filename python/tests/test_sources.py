@@ -120,6 +120,17 @@ def test_chunks_of_other_sizes():
     assert np.array_equal(sums.collect(), 2 * A.sum(1))
 
 
+def test_arrays_without_axes_or_elements(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    file = h5py.File(tmp_path / "c.h5", "w")
+    assert BigTensor(file.create_dataset("one", data=3.0)).collect() == 3
+    assert BigTensor(file.create_dataset("none", shape=(0, 4), dtype="f4")).sum(1).collect().shape == (0,)
+    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
+    x = dask_array.from_array(A, chunks=30)
+    with pytest.raises(TypeError, match="has a shape that is not known"):
+        BigTensor(x[x[:, 0] > 5])
+
+
 def test_what_is_refused(tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
     file = h5py.File(tmp_path / "b.h5", "w")

@@ -40,10 +40,13 @@ impl Program {
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
-        let direct = given.map(|(_, array)| Readonly::of(&array));
+        let direct = given.map(|(name, array)| match Readonly::of(&array)? {
+            Some(array) => Ok(Some((name.extract()?, array))),
+            None => Ok(None),
+        });
         if let Some(given) = direct.collect::<PyResult<Option<Vec<_>>>>()? {
             let choices = choices(ranks, dims, seed)?;
-            return Ok(slf.get().computed(py, choices, engine, arrays, given)?.into_any());
+            return Ok(slf.get().computed(py, choices, engine, given)?.into_any());
         }
         if let Some(tensors) = arrays.map(blocks::any_by_name).transpose()?.flatten() {
             if engine.is_some() {
@@ -74,9 +77,12 @@ impl Program {
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
-        let given = given.map(|(name, array)| readonly(&array, || format!("`{name}`")));
+        let given = given.map(|(name, array)| {
+            let array = readonly(&array, || format!("`{name}`"))?;
+            Ok((name.extract()?, array))
+        });
         let given = given.collect::<PyResult<Vec<_>>>()?;
-        self.computed(py, choices(ranks, dims, seed)?, engine, arrays, given)
+        self.computed(py, choices(ranks, dims, seed)?, engine, given)
     }
 
     /// What goes in and what comes out.
@@ -118,19 +124,18 @@ impl Program {
 }
 
 impl Program {
-    /// Computes with arrays where they lie: those of a dict, in its order.
+    /// Computes with arrays by name, where they lie.
     fn computed<'py>(
         &self,
         py: Python<'py>,
-        choices: Bindings<'_>,
+        choices: Bindings<'static>,
         engine: Option<&Bound<'py, Engine>>,
-        arrays: Option<&Bound<'py, PyDict>>,
-        given: Vec<Readonly<'py>>,
+        given: Vec<(String, Readonly<'py>)>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let names = arrays.into_iter().flat_map(|arrays| arrays.iter());
-        let names = names.map(|(name, _)| name.extract()).collect::<PyResult<Vec<String>>>()?;
-        let bound = names.into_iter().zip(given.iter().map(Readonly::view));
-        let bindings = bound.fold(choices, |bindings, (name, view)| bindings.bind(name, view));
+        let mut bindings = choices;
+        for (name, array) in &given {
+            bindings = bindings.bind(name.as_str(), array.view());
+        }
         let engine = engine::engine(py, engine)?;
         let mut outputs = computing(py, || self.inner.run_on(engine, &bindings))?;
         let results = PyDict::new(py);
