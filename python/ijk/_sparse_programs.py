@@ -102,6 +102,7 @@ class _Rewriter:
         self.added.add(f"{prefix}c")
         self.bound[f"{prefix}n"] = np.zeros(0)
         stated = f"{prefix}c[] = {right} * {prefix}n[{prefix}e]"
+        factors = [f"({factor})" if factor.strip()[:1] in "+-" else factor for factor in factors]
         return f"{zero}{stated}\n{left}[{places_}] += {' * '.join([names['']] + factors)}"
 
     def _bind(self, one, taken, named):
@@ -133,7 +134,7 @@ class _Rewriter:
         if set(_NAME.findall(outside)) & set(indices):
             raise self._refused(name, text, "has values of its indices beside it")
         depth = 0
-        for letter in outside:
+        for letter in re.sub(r"^\s*[+-]|(?<=\d)[eE][+-](?=\d)", "", outside):
             depth += (letter == "(") - (letter == ")")
             if depth == 0 and letter in "+-":
                 raise self._refused(name, text, "does not have it as a factor of all")

@@ -208,6 +208,7 @@ def test_zeros_that_are_not_stored_leave_no_trace():
         "y[i,j] = s[i,k] * b[k,j]",
         "y[i,j] = b[k,j] * s[i,k]",
         "y[j,i] = 2 * s[i,k] * EXP(b[k,j] / 9) / 3",
+        "y[i,j] = -2 * s[i,k] * b[k,j] * 1e-3",
         "y[i,k] = s[i,k]",
         "y[] = s[i,k]",
         "y[k] = s[i,k]\ny[k] += s[i,k] * c[i]\nx[i] = y[k] * s[i,k]",
