@@ -16,6 +16,7 @@ from ._patterns import ZEROS, joined, pattern
 from ._sparse import KIND, elements, taken
 
 _STATEMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*\[(.*?)\]\s*(\+?)=\s*(?!max\b|min\b|and\b|or\b|\*)(.+)", re.DOTALL)
+_ASSIGNED = re.compile(r"\s*([A-Za-z_]\w*)\s*\[.*=", re.DOTALL)
 _CALL = re.compile(r"\s*[A-Za-z_]\w*(\.\w+)*\s*\(")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _FACTOR = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]")
@@ -55,7 +56,7 @@ class _Rewriter:
 
     def __init__(self, sparse, bound, call):
         self.sparse, self.bound, self.call = sparse, bound, call
-        self.added, self.count = set(), 0
+        self.added, self.assigned, self.count = set(), set(), 0
         engine = call.options["engine"]
         self.limit = None if engine is None else engine.memory_limit
         names = {*_NAME.findall(call.program.source), *bound}
@@ -64,7 +65,9 @@ class _Rewriter:
     def item(self, text):
         used = [name for name in _NAME.findall(text) if name in self.sparse]
         statement = _STATEMENT.fullmatch(text)
+        assigned = _ASSIGNED.match(text)
         if not used:
+            self.assigned.update(assigned.groups() if assigned else ())
             return text
         if statement is None and _CALL.match(text):
             return ""  # A framework's call says nothing of what is computed.
@@ -96,7 +99,9 @@ class _Rewriter:
             self._check(part, part is places, one.positions, taken[0][0], text)
         names = self._bind(one, taken, named)
         places_, *factors = (_NAME.sub(lambda name: names.get(name[0], name[0]), part) for part in (places, *others))
-        zero = "" if adds else f"{left}[{places}] = {ZEROS.get(one.values.dtype.name, '0')}\n"
+        starts = not adds or left not in self.assigned
+        self.assigned.add(left)
+        zero = "" if not starts else f"{left}[{places}] = {ZEROS.get(one.values.dtype.name, '0')}\n"
         prefix = f"{self.prefix}{self.count}_"
         self.count += 1
         self.added.add(f"{prefix}c")

@@ -211,6 +211,8 @@ def test_zeros_that_are_not_stored_leave_no_trace():
         "y[i,j] = -2 * s[i,k] * b[k,j] * 1e-3",
         "y[i,k] = s[i,k]",
         "y[] = s[i,k]",
+        "y[i] += s[i,k]\ny[i] += c[i]\ny[i] += 2 * s[i,k]",
+        "y[i] = c[i]\ny[i] += s[i,k]",
         "y[k] = s[i,k]\ny[k] += s[i,k] * c[i]\nx[i] = y[k] * s[i,k]",
         "y[2*i,j] = s[i,k] * b[k,j]",
         "y[i] = s[i,k] * b[k+1,j]",
