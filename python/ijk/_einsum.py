@@ -147,9 +147,26 @@ def _masked_view(call, array):
 
 
 def _factors(einsum, arrays):
-    """Factors, indices of the result, and extents of the sum of products of arrays whose shapes are known."""
-    extents, operands, steps = einsum.steps([tuple(array.shape) for array in arrays])
-    return list(enumerate(operands)), steps[-1][1], dict(enumerate(extents))
+    """Factors, indices of the result, and extents of the sum of products of arrays whose shapes are known.
+
+    Indices are numbered. An axis of one element, where its index has more elsewhere, has none: None.
+    """
+    shapes = [tuple(array.shape) for array in arrays]
+    einsum.result_shape(shapes)  # Says what is wrong.
+    operands, output = einsum.lists()
+    unnamed = [len(shape) - sum(label is not ... for label in own) for own, shape in zip(operands, shapes)]
+    own = [_left_to_numpy.expanded(labels, count) for labels, count in zip(operands, unnamed)]
+    output = _left_to_numpy.expanded(output, max(unnamed, default=0))
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(itertools.chain(*own, output)))}
+    extents = dict.fromkeys(numbers.values(), 1)
+    for labels, shape in zip(own, shapes):
+        for label, extent in zip(labels, shape):
+            extents[numbers[label]] = extent if extents[numbers[label]] == 1 else extents[numbers[label]]
+    factors = [
+        [numbers[label] if extents[numbers[label]] == extent else None for label, extent in zip(labels, shape)]
+        for labels, shape in zip(own, shapes)
+    ]
+    return list(enumerate(factors)), [numbers[label] for label in output], extents
 
 
 class _Call:

@@ -92,7 +92,7 @@ def view(einsum, array):
     if 0 < array.ndim <= KNOWN:
         return _numpy_einsum(array, operand, output)
     unnamed = array.ndim - sum(index is not ... for index in operand)
-    operand, output = _expanded(operand, unnamed), _expanded(output, unnamed)
+    operand, output = expanded(operand, unnamed), expanded(output, unnamed)
     times = Counter(operand)
     repeated = [index for index, count in times.items() if count > 1]
     if repeated:
@@ -106,7 +106,7 @@ def view(einsum, array):
     return array.transpose([operand.index(index) for index in output])
 
 
-def _expanded(indices, unnamed):
+def expanded(indices, unnamed):
     """Indices with negative ones for the axes of `...`."""
     axes = []
     for index in indices:

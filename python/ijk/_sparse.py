@@ -75,14 +75,21 @@ class _Multiplied:
         self.engine, self.limit = engine, None if engine is None else engine.memory_limit
         self.product, self.extents = product, product.extents
         self.dtype = np.dtype(np.float32) if product.dtype.name in HALVES else product.dtype
-        self.output = [index for index in product.output if index is not None]
+        self.output = self._indices(product.output)
         self.sparse = [array for array in arrays if scipy.sparse.issparse(array)]
-        self.patterns, self.arrays = [], []
+        self.patterns, self.arrays, self.sparse_indices = [], [], []
         for number, axes in product.factors:
+            if scipy.sparse.issparse(arrays[number]):
+                self.sparse_indices.append({index for index in axes if index is not None})
             self._take(arrays[number], axes)
 
+    def _indices(self, axes):
+        """The indices of axes that have more than one element, or none."""
+        return [index for index in axes if index is not None and self.extents[index] != 1]
+
     def _take(self, array, axes):
-        indices = [index for index in axes if index is not None]
+        axes = [index if index is not None and self.extents[index] != 1 else None for index in axes]
+        indices = self._indices(axes)
         if scipy.sparse.issparse(array):
             coords, values = elements(array)
             coords = [at for at, index in zip(coords, axes) if index is not None]
@@ -93,9 +100,8 @@ class _Multiplied:
 
     def result(self):
         """The result: sparse where its positions are those of sparse arrays, and it has two axes or more."""
+        is_sparse = len(self.product.output) >= 2 and (not self.arrays or self._is_covered())
         self._join()
-        covering = [one for one in self.patterns if set(self.output) <= set(one.positions)]
-        is_sparse = len(self.output) >= 2 and bool(covering or not self.arrays)
         if not self.arrays:
             while len(self.patterns) > 1:
                 two = self.patterns.pop(), self.patterns.pop()
@@ -106,6 +112,15 @@ class _Multiplied:
         else:
             result = self._along_a_path()
         return self._sparse(result) if is_sparse else self._dense(result)
+
+    def _is_covered(self):
+        """Whether sparse factors that share indices have all those of the result."""
+        groups = []
+        for indices in self.sparse_indices:
+            shared = [group for group in groups if group & indices]
+            groups = [group for group in groups if not group & indices] + [indices.union(*shared)]
+        wanted = {index for index in self.product.output if index is not None}
+        return any(wanted <= group for group in groups)
 
     def _join(self):
         """Joins sparse factors that share an index, and sums over what nothing else has."""

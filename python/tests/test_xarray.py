@@ -32,6 +32,9 @@ def test_einsums_have_the_dimensions_of_their_letters():
     same(ijk.tensordot(a, b, 1), xr.dot(a, b).rename(None))
     same(ijk.einsum("ij->ji", a), a.T)
     assert np.array_equal(ijk.einsum("...ij,jk->...ik", a, b), xr.dot(a, b))
+    one = da("time", "lat", time=1)
+    same(ijk.einsum("ij,jk->ik", one, b), xr.dot(one, b).rename(None))
+    same(ijk.einsum("...j,jk->...k", one, b), xr.dot(one, b).rename(None))
     beside = ijk.einsum("ij,jk->ik", a, b.data)
     assert beside.dims == ("time", "dim_1") and list(beside.coords) == ["time"]
 
