@@ -1,6 +1,7 @@
 """Arrays of any kind as arrays that ijk computes with, and what other libraries ask of a backend."""
 
 import operator
+import sys
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from . import _ijk
 COMPUTED = frozenset(
     np.dtype(name) for name in ("?", "i4", "i8", "f4", "f8", "c8", "c16")
 )
+
+#: Python's numbers, which have no mask.
+NUMBERS = frozenset((bool, int, float, complex))
 
 
 def asarray(array, name="an array"):
@@ -37,7 +41,8 @@ def asarray(array, name="an array"):
 
 def _listed(items, name):
     """An array of what is in nested lists."""
-    if _holds_masks(items):
+    # Without the module there is no masked array.
+    if "numpy.ma" in sys.modules and _holds_masks(items):
         raise TypeError(
             f"{name} holds a masked array, and its mask would be lost: pass x.filled(0), which leaves "
             "masked elements out of sums, or x.data to ignore the mask, in its place"
@@ -47,6 +52,8 @@ def _listed(items, name):
 
 def _holds_masks(items, depth=64):
     """Whether some array in nested lists has masked elements."""
+    if NUMBERS.issuperset(map(type, items)):
+        return False
     for item in items:
         if isinstance(item, np.ma.MaskedArray):
             if np.ma.is_masked(item):
