@@ -185,7 +185,7 @@ impl<'py> Readonly<'py> {
     }
 }
 
-/// Returns true for a masked array: without their masks its elements mean something else.
+/// Returns true for a masked array, whose elements have no meaning without its mask.
 #[inline]
 pub fn is_masked(any: &Bound<'_, PyAny>) -> PyResult<bool> {
     static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -195,7 +195,7 @@ pub fn is_masked(any: &Bound<'_, PyAny>) -> PyResult<bool> {
     any.is_instance(MASKED.import(any.py(), "numpy.ma", "MaskedArray")?)
 }
 
-/// A scalar of NumPy's as an array without axes.
+/// A scalar of NumPy as an array of rank 0.
 fn scalar<'py>(any: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = any.py();
@@ -223,7 +223,7 @@ pub fn arguments<'py>(all: &Bound<'py, PyTuple>, kind: &str) -> PyResult<Vec<Rea
     all.iter().enumerate().map(numbered).collect()
 }
 
-/// All arguments, if they are NumPy's arrays, or lists and numbers of Python's, and so is out.
+/// All arguments, if they and `out` are arrays of NumPy, or lists and numbers of Python.
 pub fn direct<'py>(
     all: &Bound<'py, PyTuple>,
     out: Option<&Bound<'py, PyAny>>,
@@ -245,13 +245,13 @@ fn is_pythons(any: &Bound<'_, PyAny>) -> bool {
         || any.is_instance_of::<PyInt>()
 }
 
-/// Returns true for an array of NumPy's, and for a tuple of such.
+/// Returns true for an array of NumPy, and for a tuple of such arrays.
 fn is_numpys(any: &Bound<'_, PyAny>) -> bool {
     let is_array = |any: &Bound<'_, PyAny>| any.is_instance_of::<PyUntypedArray>();
     is_array(any) || any.cast::<PyTuple>().is_ok_and(|tuple| tuple.iter().all(|any| is_array(&any)))
 }
 
-/// The element type of one of NumPy's names.
+/// The element type of a name in NumPy.
 pub fn type_of(name: &str) -> PyResult<DType> {
     let all =
         [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64, DType::C64, DType::C128];
@@ -259,7 +259,7 @@ pub fn type_of(name: &str) -> PyResult<DType> {
     all.into_iter().find(|&dtype| named(dtype) == name).ok_or_else(unknown)
 }
 
-/// The name of an element type, as NumPy has it.
+/// The name of an element type in NumPy.
 pub fn named(dtype: DType) -> String {
     let kind = match dtype {
         DType::Bool => return "bool".into(),

@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 /// For each array the number of the class of each of its axes.
 type Classes = Vec<Vec<usize>>;
 
-/// Axes of all arrays, of which those along which one letter runs are one class.
+/// Axes of all arrays in classes: those that one letter indexes are equivalent (union-find).
 struct Axes {
-    /// For each array, its first axis among all.
+    /// First axis of each array among all axes.
     first: Vec<usize>,
-    /// For each axis another one of its class, or itself.
+    /// Parent of each axis in its class; a root is its own.
     parent: Vec<usize>,
-    /// Letters by the axis that stands for the class.
+    /// Letter of each class, by its root.
     letters: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Axes {
         self.parent[other] = one;
     }
 
-    /// Ties the axes of each letter of each statement.
+    /// Unites the axes that a letter of a statement indexes.
     fn tie_letters(&mut self, program: &Program) {
         for statement in &program.statements {
             let mut tied: Vec<Vec<usize>> = vec![Vec::new(); statement.domain.len()];

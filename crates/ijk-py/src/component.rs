@@ -66,7 +66,7 @@ impl Component {
         }
     }
 
-    /// Applies the program to NumPy's arrays, which are what other arguments become.
+    /// Applies the program to arrays of NumPy; other arguments are converted before.
     #[pyo3(signature = (*arguments, out = None, engine = None))]
     fn _apply<'py>(
         &self,
@@ -99,8 +99,8 @@ impl Component {
         Ok(results.into_iter().map(|(dtype, shape)| (named(dtype), shape)).collect())
     }
 
-    /// For each axis of arguments of these ranks, and of each result, the number of its class: axes along which one
-    /// letter runs are of one. Then for each axis of each result its letter.
+    /// For each axis of arguments of these ranks, and of each result, the number of its class: axes that one letter
+    /// indexes are in one class. Then for each axis of each result its letter.
     #[allow(clippy::type_complexity, reason = "three lists for Python")]
     fn axes(
         &self,
@@ -115,18 +115,18 @@ impl Component {
         linear::product(self.inner.lowered())
     }
 
-    /// The texts and combinators that it was made of, parts first: each a word, and the numbers of its parts.
+    /// The texts and combinators of the program, parts first: for each a word, and the numbers of its parts.
     fn steps(&self) -> Vec<Step> {
         self.recipe.steps()
     }
 
-    /// The text of a program that was not put together by operators, else None.
+    /// The text of a program without combining operators, else None.
     #[getter]
     fn source(&self) -> Option<&str> {
         self.recipe.source()
     }
 
-    /// The program made anew of its steps.
+    /// Arguments from which pickle rebuilds the program: its steps.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Step>,))> {
         Ok((py.import("ijk._recipe")?.getattr("component")?, (self.steps(),)))
     }
@@ -147,8 +147,8 @@ impl Component {
         "component"
     }
 
-    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; what
-    /// binding m gives where it occurs in mm is mm.m.
+    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; the
+    /// result of binding m within mm is mm.m.
     fn operations(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<String>> {
         Ok(self.named(&shapes)?.names().map(str::to_owned).collect())
     }
@@ -232,7 +232,7 @@ impl Component {
 type Combine = fn(&ijk::Program, &ijk::Program) -> Result<ijk::Program, ijk::Error>;
 
 impl Component {
-    /// Both put together by one of Python's operators.
+    /// Two programs combined by an operator of Python.
     fn with(&self, other: &Self, operator: &str, combine: Combine) -> PyResult<Self> {
         let inner = combine(&self.inner, &other.inner).map_err(raise)?;
         Ok(Self { inner, recipe: Recipe::combined(operator, &[&self.recipe, &other.recipe]) })

@@ -124,7 +124,7 @@ impl Einsum {
         (PyList::new(py, operands)?, list(&output)?).into_pyobject(py)
     }
 
-    /// The einsum made anew of its lists and its path.
+    /// Arguments from which pickle rebuilds the einsum: its lists and its path.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
         py: Python<'py>,
@@ -134,7 +134,7 @@ impl Einsum {
         Ok((slf.get_type(), arguments.into_pyobject(py)?))
     }
 
-    /// Whether the result is a view of the only operand, of this shape: sums over nothing.
+    /// True if the only operand, of this shape, is not summed over, so that the result is a view of it.
     fn is_view(&self, shape: Vec<usize>) -> PyResult<bool> {
         self.inner.is_view(&shape).map_err(raise)
     }

@@ -29,7 +29,7 @@ use pyo3::types::PyType;
 #[pyclass(module = "ijk", frozen, weakref)]
 pub struct Engine {
     pub inner: ijk::Engine,
-    /// Threads as they were asked for: 0 are those of whatever machine.
+    /// Requested threads; 0 for as many as the machine has.
     asked: usize,
 }
 
@@ -84,13 +84,13 @@ impl Engine {
         self.inner.release_memory();
     }
 
-    /// An engine of the same settings, made anew: memory and threads stay where they are.
+    /// Arguments from which pickle rebuilds an engine of the same settings, without its memory and threads.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (usize, Option<u64>, bool)) {
         let engine = slf.get();
         (slf.get_type(), (engine.asked, engine.memory_limit(), engine.strict()))
     }
 
-    /// The engine itself, which has no state that calls could tell.
+    /// The engine itself, whose state no call can observe.
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
         slf.clone()
     }

@@ -65,7 +65,7 @@ impl Program {
         py.import("ijk._interchange")?.getattr("run")?.call1((slf, arrays, options))
     }
 
-    /// Runs the program on NumPy's arrays, which are what others become.
+    /// Runs the program on arrays of NumPy; others are converted before.
     #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
     fn _apply<'py>(
         &self,
@@ -85,7 +85,7 @@ impl Program {
         self.computed(py, choices(ranks, dims, seed)?, engine, given)
     }
 
-    /// What goes in and what comes out.
+    /// Inputs and outputs with their indices.
     #[getter]
     fn signature(&self) -> String {
         self.inner.signature().to_string()
@@ -103,7 +103,7 @@ impl Program {
         "program"
     }
 
-    /// The program made anew of its text.
+    /// Arguments from which pickle rebuilds the program: its text.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (String,)) {
         (slf.get_type(), (slf.get().inner.source().into(),))
     }

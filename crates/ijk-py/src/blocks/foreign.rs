@@ -8,10 +8,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An array that a function of Python's reads.
+/// An array whose blocks a function of Python reads.
 pub struct Foreign {
     ty: Type,
-    /// A function of the first and the last positions of a block, which gives one of NumPy's arrays.
+    /// Function of the first and the last positions of a block; returns an array of NumPy.
     read: Py<PyAny>,
     name: String,
     identity: String,
@@ -32,7 +32,7 @@ impl Foreign {
         StoreError::of_block(&self.name, at, cause.to_string())
     }
 
-    /// The elements of a block, as a function of Python's gives them.
+    /// The elements of a block, from the function of Python.
     fn elements(&self, py: Python<'_>, at: &[usize]) -> Result<Block, StoreError> {
         let ranges = self.ranges(at);
         let first: Vec<usize> = ranges.iter().map(|range| range.start).collect();
@@ -69,7 +69,7 @@ impl Source for Foreign {
         Python::attach(|py| self.elements(py, at)).map(|block| Some(Arc::new(block)))
     }
 
-    /// The block as the other library gives it, and its copy.
+    /// The block of the other library, and its copy.
     fn reading(&self) -> u64 {
         let axes = self.ty.dims.iter().zip(&self.ty.blocks);
         let extents = axes.map(|(&extent, block)| block.unwrap_or(extent).min(extent) as u64);

@@ -225,12 +225,12 @@ impl BigTensor {
         or_else(other.py(), product)
     }
 
-    /// The greater element of each two: of another tensor, or a number.
+    /// Elementwise maximum with another tensor or a number.
     fn max(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::combined(slf, Zip::Max, other, false)?.ok_or_else(|| no_tensor(other))
     }
 
-    /// The lesser element of each two: of another tensor, or a number.
+    /// Elementwise minimum with another tensor or a number.
     fn min(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::combined(slf, Zip::Min, other, false)?.ok_or_else(|| no_tensor(other))
     }
@@ -464,7 +464,7 @@ fn or_else<'py>(py: Python<'py>, tensor: Option<BigTensor>) -> PyResult<Bound<'p
 
 /// A real number of Python or NumPy; not a bool.
 fn number(any: &Bound<'_, PyAny>) -> Option<f64> {
-    // What is masked is no number.
+    // A masked value is no number.
     if is_masked(any).unwrap_or(true) {
         return None;
     }

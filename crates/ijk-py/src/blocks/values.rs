@@ -217,7 +217,7 @@ fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
     if is_masked(any)? && any.getattr("mask")?.is_truthy()? {
         return Err(PyTypeError::new_err("it is masked, and the mask would be lost"));
     }
-    // NumPy's scalars are numbers of Python's.
+    // Scalars of NumPy convert to numbers of Python.
     let any = &if any.hasattr("dtype")? { any.call_method0("item")? } else { any.clone() };
     let beyond = || PyValueError::new_err(format!("{any} is beyond the numbers of {dtype}"));
     let whole = || {
