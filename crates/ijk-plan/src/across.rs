@@ -1,8 +1,8 @@
-//! Reductions that write across what they read.
+//! Reductions whose output is strided along the contiguous axis of their input.
 //!
-//! `y[t,b] = x[b,t+k]` goes along rows of `x`, and each of its neighbours belongs to another row of `y`. What is
-//! reduced is stored as it is read, `s[b,t]`, and copied across, which has a kernel of its own that takes squares of
-//! both.
+//! `y[t,b] = x[b,t+k]` reads rows of `x`, but adjacent elements of a row belong to different rows of `y`. The
+//! reduction is stored in the order of its input, `s[b,t]`, and a transposing copy follows, which has a blocked kernel
+//! of its own.
 
 use crate::contraction;
 use crate::graph::{Graph, Node, Stmt};
@@ -21,7 +21,8 @@ pub(crate) fn store_along(graph: &mut Graph) {
     }
 }
 
-/// The axes of a reduction's output in an order that goes along what it reads, if its own goes across that.
+/// Axes of a reduction's output in an order whose last axis is contiguous in the input; `None` if the output is stored
+/// so already, or if the copy would not pay.
 pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
     let whole = stmt.init == Init::Identity(monoid) && !graph.partial.contains(&stmt.out);
@@ -52,7 +53,8 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let shared = |axis: usize| {
         reads.iter().all(|(places, _)| places.iter().any(|e| index::goes_along(e, axis)))
     };
-    // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
+    // Contractions write any output layout at full speed, except for windows and for batches whose index is
+    // contiguous.
     let suits = match contraction::is_one(graph, stmt) {
         true => is_window || long(across) && shared(across),
         false => long(across),
@@ -65,13 +67,13 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     Some(rows.into_iter().chain(others).chain([axis]).collect())
 }
 
-/// The index of a node that reads an array, and the place in it along which elements are neighbours.
+/// Index of an access, and the component along the array's contiguous axis.
 fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
     let Node::Access(array, places) = node else { return None };
     Some((places, &places[*graph.by_distance(*array).last()?]))
 }
 
-/// Adds the reduction with its axes in another order, and the copy.
+/// Adds the reduction with reordered output axes, and the copy.
 fn divide(graph: &mut Graph, stmt: Stmt, axes: Vec<usize>) {
     let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
     let array = graph.new_array(graph.array(stmt.out).dtype, shape);

@@ -1,4 +1,5 @@
-//! Positions of extremes that do not cover their output computed apart, then copied there.
+//! Positions of extremes (argmax, argmin) whose output is not covered, computed in a dense array and copied from
+//! there.
 
 use crate::graph::{Expr, Graph, Node, Stmt};
 use crate::{coverage, index};
@@ -29,7 +30,7 @@ fn is_scattered(graph: &Graph, stmt: &Stmt) -> bool {
         && coverage::digits(&stmt.out_index, shape, &stmt.extents()).is_none()
 }
 
-/// The statement storing to an array of its kept axes, and a copy from there.
+/// The statement with a dense output over its kept axes, and the copy.
 fn separate(graph: &mut Graph, stmt: Stmt) -> (Stmt, Stmt) {
     let kept = stmt.kept_axes();
     let members = || (0..stmt.axes.len()).filter(|&a| kept[a]);

@@ -1,4 +1,4 @@
-//! Sets of axes: ascending lists of any length.
+//! Sets of axes as ascending lists.
 
 use crate::graph::Stmt;
 use crate::index;
@@ -7,7 +7,7 @@ use ijk_ir::core::{AxisId, IndexExpr};
 /// A set of axes, ascending.
 pub(crate) type Axes = Vec<u32>;
 
-/// The axes that either set has.
+/// Union of two sets.
 pub(crate) fn union(p: &[u32], q: &[u32]) -> Axes {
     let mut all = [p, q].concat();
     all.sort_unstable();
@@ -15,14 +15,14 @@ pub(crate) fn union(p: &[u32], q: &[u32]) -> Axes {
     all
 }
 
-/// The axes that occur in indices.
+/// Axes that occur in index expressions.
 pub(crate) fn of_indices<'e>(indices: impl IntoIterator<Item = &'e IndexExpr>) -> Axes {
     let mut all = Axes::new();
     indices.into_iter().for_each(|e| index::for_each_axis(e, &mut |axis| all.push(axis.0)));
     union(&all, &[])
 }
 
-/// The statement over the axes that are kept alone; no index names the others.
+/// The statement restricted to the axes that `keep` selects; no index may mention the others.
 pub(crate) fn restrict(stmt: Stmt, keep: impl Fn(usize) -> bool) -> Stmt {
     let mut kept = Vec::new();
     let mut map = Vec::new();

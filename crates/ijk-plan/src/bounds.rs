@@ -1,8 +1,8 @@
-//! Which points of a domain count.
+//! Domains narrowed to points whose indices are in bounds.
 //!
-//! A point counts if every index is in bounds and every guard holds. Indices that cannot leave
-//! their bounds, by interval arithmetic, ask for nothing; others narrow the axes they are affine
-//! in; what is left are guards of the statement, tested point by point.
+//! A point is evaluated if every index is in bounds and every guard holds. Indices that interval arithmetic proves to
+//! be in bounds need no test; other affine ones narrow their axes. Conditions that remain are guards of the statement,
+//! tested point by point.
 
 use crate::coverage;
 use crate::expr::same_bits;
@@ -11,7 +11,7 @@ use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
-/// Where `0 <= index < extent` does not hold, a point is skipped.
+/// Condition `0 <= index < extent`: points where it fails are skipped.
 pub(crate) type Guard = (IndexExpr, u64);
 
 /// Runs the pass.
@@ -26,7 +26,7 @@ pub(crate) fn bound(graph: &mut Graph) {
     graph.statements = statements.collect();
 }
 
-/// The statement with axes narrowed and what is left to test as its guards.
+/// The statement with narrowed axes; conditions that remain are its guards.
 fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
     let domain_is_empty = stmt.axes.iter().any(|axis| axis.extent == 0);
     if domain_is_empty {
@@ -49,7 +49,7 @@ fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
     narrowed
 }
 
-/// Whether every index stays in bounds over the whole domain, and reads no array itself.
+/// Tells whether every index is in bounds over the whole domain and depends on no element of an array.
 fn stays_within(graph: &Graph, stmt: &Stmt) -> bool {
     let extents = stmt.extents();
     let within = |e: &IndexExpr, extent| !index::reads(e) && holds(e, extent, &extents);
@@ -64,8 +64,7 @@ fn stays_within(graph: &Graph, stmt: &Stmt) -> bool {
         })
 }
 
-/// A map that skips points as a statement that combines: each value with nothing. One that stores
-/// would have to store something for every point.
+/// A map with guards as a reduction into elements that start from the identity, so that skipped points need no value.
 fn skipping(graph: &Graph, stmt: Stmt) -> Stmt {
     if stmt.reduce.is_some() || stmt.guards.is_empty() {
         return stmt;
@@ -75,12 +74,12 @@ fn skipping(graph: &Graph, stmt: Stmt) -> Stmt {
     Stmt { reduce: Some(Reducer::Monoid(monoid)), ..stmt }
 }
 
-/// How many times fewer points make up for an output whose elements no longer are a box.
+/// Factor by which the domain must shrink to outweigh an output whose reached elements no longer form a box.
 const SCATTER_GAIN: u64 = 8;
 
-/// The statement with an axis replaced by an index that has fewer values in bounds: where
-/// `filter[q - p]` is read, `f = q - p` takes the place of `q`. The domain gets another order, so
-/// only where none is stated.
+/// The statement with an axis replaced by an index that has fewer values in bounds: where `filter[q - p]` is read,
+/// `f = q - p` replaces `q`. This reorders the domain, so statements of at most [`SMALL_DOMAIN`] points, whose order
+/// is promised, are left alone.
 fn follow_index(stmt: &Stmt) -> Option<Stmt> {
     if stmt.points() <= SMALL_DOMAIN || !matches!(stmt.reduce, Some(Reducer::Monoid(_))) {
         return None;
@@ -103,8 +102,8 @@ fn follow_index(stmt: &Stmt) -> Option<Stmt> {
     replace_axis(stmt, axis, e, *extent)
 }
 
-/// The statement with `axis` replaced by the value of `e`, in `0..extent`; the coefficient of the
-/// axis there is 1 or -1.
+/// The statement with `axis` replaced by the value of `e`, in `0..extent`. The coefficient of the axis in `e` is 1 or
+/// -1.
 pub(crate) fn replace_axis(stmt: &Stmt, axis: usize, e: &IndexExpr, extent: u64) -> Option<Stmt> {
     let own = IndexExpr::axis(AxisId(axis as u32));
     let coefficient = e.terms.iter().find(|(_, atom)| *atom == own.terms[0].1)?.0;
@@ -121,8 +120,8 @@ pub(crate) fn replace_axis(stmt: &Stmt, axis: usize, e: &IndexExpr, extent: u64)
     Some(replaced)
 }
 
-/// Every index of the statement with its extent, elements that indices read before those; the
-/// ones that read no array first.
+/// Conditions on every index of the statement. Those on an element that an index reads precede that index; affine ones
+/// come first.
 fn conditions(graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
     let mut found = Vec::new();
     access_conditions(graph, stmt.out, &stmt.out_index, &mut found);
@@ -173,10 +172,10 @@ fn add(found: &mut Vec<Guard>, e: &IndexExpr, extent: u64) {
     }
 }
 
-/// The statement over the smallest box that holds all points that count; only guards that may fail
-/// there are left. `None` where no point counts.
+/// The statement over the smallest box that contains all points whose guards hold; guards that always hold there are
+/// dropped. `None` if no point is left.
 pub(crate) fn narrow(mut stmt: Stmt) -> Option<Stmt> {
-    // Each round narrows some axis; a few are enough unless bounds creep, which guards then do.
+    // Each round narrows some axis. Bounds may converge slowly; guards cover the rest.
     const ROUNDS: usize = 16;
     for _ in 0..ROUNDS {
         let extents = stmt.extents();
@@ -196,14 +195,14 @@ pub(crate) fn narrow(mut stmt: Stmt) -> Option<Stmt> {
     Some(stmt)
 }
 
-/// Whether an index stays in bounds over a whole domain.
+/// Tells whether an index is in bounds over the whole domain.
 pub(crate) fn holds(e: &IndexExpr, extent: u64, extents: &[u64]) -> bool {
     let (least, greatest) = index::range(e, extents);
     least >= 0 && greatest < i128::from(extent)
 }
 
-/// Narrows the bounds of each axis to what an index in bounds allows, whatever the other terms.
-/// `None` where it cannot be in bounds.
+/// Narrows each axis to values for which the index can be in bounds for some values of the other terms. `None` if it
+/// never can.
 fn narrow_by(
     e: &IndexExpr,
     extent: u64,
@@ -219,7 +218,7 @@ fn narrow_by(
         let Atom::Axis(axis) = atom else { continue };
         let c = i128::from(*coefficient);
         let own = c.saturating_mul(i128::from(extents[axis.0 as usize]) - 1);
-        // What all other terms give, at least and at most.
+        // Range of the sum of all other terms.
         let low = least.saturating_sub(own.min(0));
         let high = greatest.saturating_sub(own.max(0));
         // 0 <= c·x + rest <= last for some rest in low..=high.
@@ -238,7 +237,7 @@ fn ceil_div(x: i128, d: i128) -> i128 {
     x.div_euclid(d) + i128::from(x.rem_euclid(d) != 0)
 }
 
-/// The statement with every axis cut to its bounds; `None` if they cut nothing off.
+/// The statement with every axis restricted to its bounds; `None` if nothing is cut off.
 pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
     let whole = |(axis, &(low, high)): (&Axis, &(i128, i128))| {
         low == 0 && high == i128::from(axis.extent) - 1
@@ -257,7 +256,7 @@ pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
     stmt.substitute(&map, axes)
 }
 
-/// The statement with an initial value that is its monoid's identity named so.
+/// The statement with an initial zero rewritten as the identity of its monoid, where both have the same bits.
 fn normal_start(graph: &Graph, mut stmt: Stmt) -> Stmt {
     if let (Init::Zero, Some(Reducer::Monoid(monoid))) = (stmt.init, stmt.reduce) {
         let dtype = graph.array(stmt.out).dtype;
@@ -268,7 +267,7 @@ fn normal_start(graph: &Graph, mut stmt: Stmt) -> Stmt {
     stmt
 }
 
-/// A statement that combines at most one value with each identity, as one that stores.
+/// A reduction that combines at most one value with each identity, as a map.
 fn plain_store(graph: &Graph, stmt: Stmt, no_negative_zero: &[bool]) -> Stmt {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return stmt };
     let own_start = stmt.init == Init::Identity(monoid) && stmt.guards.is_empty();
@@ -278,7 +277,7 @@ fn plain_store(graph: &Graph, stmt: Stmt, no_negative_zero: &[bool]) -> Stmt {
     store_one(graph, stmt, monoid, no_negative_zero)
 }
 
-/// A statement that combines one value with each identity that it reaches, as one that stores.
+/// A reduction that combines exactly one value with each identity it reaches, as a map.
 pub(crate) fn stored(graph: &Graph, stmt: Stmt, monoid: Monoid) -> Stmt {
     store_one(graph, stmt, monoid, &vec![false; graph.arrays.len()])
 }
@@ -294,13 +293,13 @@ fn store_one(graph: &Graph, stmt: Stmt, monoid: Monoid, no_negative_zero: &[bool
     Stmt { reduce: None, value, ..stmt }
 }
 
-/// Whether no two points reach one element.
+/// Tells whether distinct points write distinct elements.
 pub(crate) fn one_each(stmt: &Stmt) -> bool {
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());
     determined.into_iter().all(|d| d)
 }
 
-/// Whether the identity combined with the value is the value, bit for bit.
+/// Tells whether combining the value with the identity returns the value bit for bit.
 fn is_neutral(monoid: Monoid, dtype: DType, value: &Expr, no_negative_zero: &[bool]) -> bool {
     match monoid {
         Monoid::Max | Monoid::Min | Monoid::And | Monoid::Or => true,
@@ -312,7 +311,7 @@ fn is_neutral(monoid: Monoid, dtype: DType, value: &Expr, no_negative_zero: &[bo
     }
 }
 
-/// Whether the elements that a statement gives are certainly no -0.0, nor have it as a part.
+/// Tells whether no element of the output can be -0.0, nor have it as real or imaginary part.
 fn never_negative_zero(stmt: &Stmt, no_negative_zero: &[bool]) -> bool {
     let starts_without = match stmt.init {
         Init::Zero | Init::Identity(Monoid::Add) => true,

@@ -1,5 +1,4 @@
-//! Which memory each array of the graph has: its own if an argument or result, else a share of
-//! the arena for as long as it is read.
+//! Memory of arrays: arguments and results have their own, temporaries share an arena during their live ranges.
 
 use crate::PlanError;
 use crate::bounds::one_each;
@@ -11,20 +10,19 @@ use crate::plan::{Buffer, BufferId, Place};
 use ijk_ir::core::{ArrayId, Init};
 use std::ops::Range;
 
-/// Buffers of a plan, by array.
+/// Assignment of arrays to buffers of a plan.
 pub(crate) struct Buffers {
     pub all: Vec<Buffer>,
     of_array: Vec<Option<BufferId>>,
-    /// For each statement, arrays that nobody reads after it.
+    /// For each statement, arrays whose live range ends there.
     last_reads: Vec<Few<ArrayId>>,
-    /// For each array, the one that is computed in place from it, and so on to the last: they share
-    /// its memory.
+    /// For each array, the last of the chain of arrays that are computed in place of it; all share its memory.
     heirs: Vec<ArrayId>,
     arena: Arena,
 }
 
 impl Buffers {
-    /// Buffers of inputs and outputs; temporaries come with [`Self::define`].
+    /// Creates buffers of inputs and outputs; [`Self::define`] adds temporaries.
     pub(crate) fn new(graph: &Graph, layout: &Layout) -> Result<Self, PlanError> {
         let last_reads = last_reads(graph);
         let mut buffers = Self {
@@ -43,23 +41,23 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Lets arrays be computed in place of others; those that statements of a sweep define only of
-    /// others that it defines.
+    /// Assigns arrays that can be computed in place of their operands. Within a sweep, only arrays that the same sweep
+    /// defines are overwritten.
     pub(crate) fn share(&mut self, graph: &Graph, sweeps: &[Range<usize>]) {
         self.heirs = heirs(graph, &self.last_reads, sweeps);
     }
 
-    /// The buffer of an array; the first, where it is an input or several outputs.
+    /// Buffer of an array: the first one if it is an input or several outputs.
     pub(crate) fn of(&self, array: ArrayId) -> BufferId {
         self.of_array[array.0 as usize].unwrap_or(BufferId(u32::MAX))
     }
 
-    /// Whether no other array is computed in place of this one.
+    /// Tells whether no other array is computed in place of this one.
     pub(crate) fn stands_alone(&self, array: ArrayId) -> bool {
         self.heirs[array.0 as usize] == array
     }
 
-    /// The strides that an array has, or will have.
+    /// Strides of an array; C order if it has no buffer yet.
     pub(crate) fn strides(&self, graph: &Graph, array: ArrayId) -> Vec<isize> {
         match self.of_array[array.0 as usize] {
             Some(buffer) => self.all[buffer.0 as usize].strides.clone(),
@@ -67,7 +65,7 @@ impl Buffers {
         }
     }
 
-    /// Gives the array that a statement defines its memory.
+    /// Allocates the array that a statement defines.
     pub(crate) fn define(&mut self, graph: &Graph, array: ArrayId) -> Result<(), PlanError> {
         if self.of_array[array.0 as usize].is_some() {
             return Ok(());
@@ -83,8 +81,8 @@ impl Buffers {
         self.add(graph, array, Place::Temporary(start as usize), c_strides(&info.shape))
     }
 
-    /// Gives back memory of temporaries that nobody reads after the statement at `at`. Those that
-    /// only a sweep knows never had any.
+    /// Frees temporaries whose live range ends at the statement `at`. Arrays that live inside of a sweep only have no
+    /// buffer here.
     pub(crate) fn release(&mut self, graph: &Graph, at: usize) {
         for array in std::mem::take(&mut self.last_reads[at]) {
             let Some(own) = self.of_array[array.0 as usize] else { continue };
@@ -124,8 +122,8 @@ impl Buffers {
 /// Bytes of an array in C order.
 ///
 /// # Errors
-/// If it is larger than the address space, or would be without its empty axes (strides of such an
-/// array have no value).
+/// [`PlanError::TooLarge`] if it exceeds the address space, or would without its empty axes: its strides could
+/// overflow.
 pub(crate) fn bytes(info: &ArrayInfo) -> Result<u64, PlanError> {
     let size = info.dtype.size() as u64;
     let nonempty = info.shape.iter().try_fold(size, |n, &extent| n.checked_mul(extent.max(1)));
@@ -140,7 +138,7 @@ fn too_large(info: &ArrayInfo) -> PlanError {
     PlanError::TooLarge { shape: info.shape.clone(), dtype: info.dtype }
 }
 
-/// For each statement, arrays that no later one reads; those that no one reads, where defined.
+/// For each statement, arrays that no later one reads. An array that is never read ends where it is defined.
 fn last_reads(graph: &Graph) -> Vec<Few<ArrayId>> {
     let mut seen: Few<bool> = Few::from_elem(false, graph.arrays.len());
     let mut last = vec![Few::new(); graph.statements.len()];
@@ -156,8 +154,8 @@ fn last_reads(graph: &Graph) -> Vec<Few<ArrayId>> {
     last
 }
 
-/// For each array, the last of those that take its memory over: each is computed in place from the
-/// one before, which nothing else needs any more.
+/// For each array, the end of its in-place chain: each array of the chain overwrites the one before it, which is dead
+/// by then.
 fn heirs(graph: &Graph, last_reads: &[Few<ArrayId>], sweeps: &[Range<usize>]) -> Vec<ArrayId> {
     let mut heirs: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
     let kept = |array: ArrayId| graph.inputs.contains(&array) || graph.outputs.contains(&array);
@@ -179,15 +177,15 @@ fn heirs(graph: &Graph, last_reads: &[Few<ArrayId>], sweeps: &[Range<usize>]) ->
     heirs
 }
 
-/// Whether a statement does what is left to do behind a reduction to what that gives. Other results are not computed
-/// in place: they would go through a register on their way, which costs more than the traffic it saves.
+/// Tells whether a statement is the epilogue of the reduction that computes `source`. Other results are not computed
+/// in place: a load and a store of the same buffer cost more than the traffic they save.
 fn is_behind(graph: &Graph, stmt: &Stmt, source: ArrayId) -> bool {
     let of_source = graph.statements.iter().find(|other| other.out == source);
     let from_here = stmt.init == Init::From(source);
     from_here || of_source.is_some_and(|other| other.reduce.is_some() && other.span == stmt.span)
 }
 
-/// Whether a statement reads the array that it starts from nowhere but where it writes, if that is once.
+/// Tells whether a statement reads its initial array only at the element that the same point writes, and at most once.
 fn accumulates(stmt: &Stmt, source: ArrayId) -> bool {
     let (mut reads, mut own) = (0, 0);
     stmt.for_each_point_read(|array| reads += usize::from(array == source));
@@ -199,7 +197,7 @@ fn accumulates(stmt: &Stmt, source: ArrayId) -> bool {
     reads == 0 || (reads == own && stmt.reduce.is_none() && one_each(stmt))
 }
 
-/// Whether each point of a statement reads of an array the one element that it writes.
+/// Tells whether each point reads of an array exactly the element that it writes.
 fn replaces(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let mut reads = 0;
     stmt.for_each_point_read(|read| reads += usize::from(read == array));

@@ -1,4 +1,4 @@
-//! Which statements are contractions, and the roles of their axes.
+//! Selection of contractions, and the roles of their axes.
 
 use crate::SMALL_DOMAIN;
 use crate::buffers::Buffers;
@@ -10,7 +10,7 @@ use crate::product::worth_contracting;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
 
-/// The contraction that a statement is, if it is one worth the name.
+/// The contraction that computes a statement, if the pattern matches and it beats a loop nest.
 pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Contraction> {
     let Pattern { map, then, reduce, a, b } = pattern(graph, stmt)?.oriented(stmt);
     let place = |array: ArrayId, index: &[IndexExpr]| {
@@ -41,19 +41,19 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     is_worth(&whole).then_some(whole)
 }
 
-/// Whether a contraction is one, and faster than a loop nest.
+/// Tells whether a contraction is faster than a loop nest, and its output strides are injective.
 pub(crate) fn is_worth(whole: &Contraction) -> bool {
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
     let worth = worth_contracting(batch, m, n, k) || worth_dots(whole, m, n, k);
     worth && apart(&whole.axes)
 }
 
-/// Whether dot products are faster than a loop nest: sums of products along what is contiguous, long
-/// enough or enough of them in a batch for vector lanes; picked by measurement.
+/// Tells whether dot products beat a loop nest: sums of products along contiguous axes, with k long enough or enough
+/// rows to fill vector lanes. Tuned by benchmarks.
 fn worth_dots(whole: &Contraction, m: u64, n: u64, k: u64) -> bool {
     let inexact = whole.dtype.is_float() || whole.dtype.is_complex();
     let sums = whole.map == BinaryOp::Mul && whole.reduce == Monoid::Add && whole.then.is_none();
-    // Rows that overlap are windows, which need no operand packed.
+    // Overlapping rows are windows, which need no packing.
     let along = |step: fn(&ContractionAxis) -> isize| {
         let unit = whole.axes.iter().find(|x| x.role == Role::K && x.extent > 1 && step(x) == 1);
         unit.is_some_and(|k| {
@@ -70,25 +70,26 @@ fn worth_dots(whole: &Contraction, m: u64, n: u64, k: u64) -> bool {
         left && right
     };
     let batch = whole.extent(Role::Batch);
-    // Products of one row by one column are computed side by side, as rows of one product are.
+    // Batched 1 × k × 1 products are computed side by side, like the rows of one matrix.
     let rows = if m.max(n) == 1 { batch } else { m.max(n) };
     let long = k >= 256 || (k >= 8 && rows >= 8 && rows.saturating_mul(k) >= 256);
     let batched = batch > 0 && m.min(n) == 1;
     inexact && sums && batched && contiguous && long
 }
 
-/// Whether a statement is a contraction for all that its output's layout does not decide.
+/// Tells whether a statement matches the pattern of contractions, whatever the strides of its output.
 pub(crate) fn is_one(graph: &Graph, stmt: &Stmt) -> bool {
     pattern(graph, stmt).is_some()
 }
 
-/// The same of one that forms panels' products: those of pairs of vectors in a batch are a sum over rows like others.
+/// Tells whether a statement is a contraction with a blocked matrix product; batched dot products are reductions over
+/// rows.
 pub(crate) fn multiplies(graph: &Graph, stmt: &Stmt) -> bool {
     sides(graph, stmt, &stmt.extents())
         .is_some_and(|[batch, m, n, k]| worth_contracting(batch, m, n, k))
 }
 
-/// How many batches, rows, columns and steps a contraction would have, were its axes so long.
+/// Extents [batch, m, n, k] of the contraction that a statement is, for axes of the given extents.
 pub(crate) fn sides(graph: &Graph, stmt: &Stmt, extents: &[u64]) -> Option<[u64; 4]> {
     let Pattern { a, b, .. } = pattern(graph, stmt)?;
     let (kept, in_a, in_b) = (stmt.kept_axes(), occurring(stmt, a.1), occurring(stmt, b.1));
@@ -108,8 +109,8 @@ struct Pattern<'a> {
 }
 
 impl Pattern<'_> {
-    /// The same with the operand of sums of letters on the right: where the other one is a vector,
-    /// the kernels then read it where it lies instead of packing its overlapping windows.
+    /// Moves the operand that is indexed by sums of axes to the right. If the other operand is a vector, the kernels
+    /// then read overlapping windows in place instead of packing them.
     fn oriented(self, stmt: &Stmt) -> Self {
         let windows = |index: &[IndexExpr]| index.iter().any(|e| e.terms.len() > 1);
         let kept = stmt.kept_axes();
@@ -127,8 +128,8 @@ fn is_commutative(map: BinaryOp) -> bool {
     matches!(map, Add | Mul | Max | Min | And | Or)
 }
 
-/// A monoid over an operator of two affine accesses of the output's type, each point with an
-/// element of its own but for reduced axes.
+/// Matches `reduce over k of map(a, b)`, two affine accesses of the output's element type, with an output that is
+/// injective in its kept axes.
 fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     let Some(Reducer::Monoid(reduce)) = stmt.reduce else { return None };
     let [first @ Node::Access(..), second @ Node::Access(..), Node::Binary(map, p, q), rest @ ..] =
@@ -165,8 +166,8 @@ fn is_two(n: Scalar) -> bool {
     matches!(n, Scalar::F32(2.0) | Scalar::F64(2.0))
 }
 
-/// Whether the strides of the output alone tell its elements apart: each step of an axis leaps over
-/// all that axes with shorter steps reach. `i[j+i]` in Fortran order does not.
+/// Tells whether the output's strides are injective: each stride exceeds the span of all axes with smaller strides.
+/// `i[j+i]` in Fortran order is not.
 fn apart(axes: &[ContractionAxis]) -> bool {
     let kept = axes.iter().filter(|axis| axis.role != Role::K && axis.extent > 1);
     let mut steps: Vec<(usize, usize)> = kept.map(|a| (a.c.unsigned_abs(), a.extent)).collect();
@@ -179,7 +180,7 @@ fn apart(axes: &[ContractionAxis]) -> bool {
     })
 }
 
-/// Whether points that fall on one element differ in axes only that the output does not have.
+/// Tells whether points that write the same element differ in reduced axes only.
 fn injective(stmt: &Stmt) -> bool {
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());
     stmt.kept_axes().iter().zip(determined).all(|(kept, determined)| determined || !kept)
@@ -203,7 +204,7 @@ fn role(kept: bool, in_a: bool, in_b: bool) -> Role {
 }
 
 impl Contraction {
-    /// How many values the axes of a role have together, saturating.
+    /// Product of the extents of all axes of a role, saturating.
     pub fn extent(&self, role: Role) -> u64 {
         let of = self.axes.iter().filter(|a| a.role == role);
         of.fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))

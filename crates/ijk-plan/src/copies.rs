@@ -1,10 +1,10 @@
-//! Copies of arrays with their axes in another order.
+//! Copies of arrays with permuted axes.
 
 use crate::graph::{Axis, Graph, Node, Stmt};
 use crate::index::of_axes;
 use ijk_ir::core::{ArrayId, IndexExpr, Span};
 
-/// An array with its axes in the order of a copy.
+/// An array, and the permutation of axes of its copy.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Reordered {
     pub array: ArrayId,
@@ -12,7 +12,7 @@ pub(crate) struct Reordered {
 }
 
 impl Reordered {
-    /// Adds a statement that makes the copy.
+    /// Adds the statement that makes the copy.
     pub(crate) fn copy(&self, graph: &mut Graph, span: Span) -> ArrayId {
         let copy = self.new_array(graph);
         let place = |place| self.order.iter().position(|&other| other == place).unwrap_or(place);
@@ -27,7 +27,7 @@ impl Reordered {
         graph.new_array(from.dtype, self.order.iter().map(|&place| from.shape[place]).collect())
     }
 
-    /// Has a statement read the copy at some of the indices at which it reads the array.
+    /// Redirects those reads of the array whose index is `wanted` to the copy.
     pub(crate) fn redirect(
         &self,
         stmt: &mut Stmt,
@@ -46,7 +46,7 @@ impl Reordered {
     }
 }
 
-/// Axes that go through all of an array.
+/// Axes that range over a whole array.
 pub(crate) fn axes_of(graph: &Graph, array: ArrayId) -> Vec<Axis> {
     let axis = |(place, &extent): (usize, &u64)| Axis { name: format!("i{place}"), extent };
     graph.array(array).shape.iter().enumerate().map(axis).collect()

@@ -1,4 +1,4 @@
-//! What a plan does, counted: operations, bytes, kinds of kernels.
+//! Cost model of plans: operations, bytes, kinds of kernels.
 
 use crate::expr::{can_fail, is_partial, random_can_fail};
 use crate::plan::{
@@ -8,7 +8,7 @@ use crate::plan::{
 use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 use std::fmt;
 
-/// What a plan or a step of it costs. Counts saturate.
+/// Operations and memory traffic of a plan or a step. Counts saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Scalar operations.
@@ -31,7 +31,7 @@ impl std::ops::Add for Cost {
     }
 }
 
-/// Which kind of kernel a step is.
+/// Kind of kernel of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {
     /// Every element set to one value.
@@ -40,7 +40,7 @@ pub enum Kernel {
     Contract,
     /// A contraction by other operators.
     ContractSemiring,
-    /// A reduction over all up to each point.
+    /// An inclusive prefix reduction.
     Scan,
     /// A nest that only moves elements.
     Copy,
@@ -50,9 +50,9 @@ pub enum Kernel {
     Reduce,
     /// A nest that finds positions of extremes.
     Arg,
-    /// A nest whose points collide on elements that depend on all their axes.
+    /// A nest in which points that differ in kept axes may write the same element.
     Scatter,
-    /// Several steps, block of rows by block of rows.
+    /// Several steps fused by blocks of rows.
     Sweep,
 }
 
@@ -71,7 +71,7 @@ impl Kernel {
         Self::Sweep,
     ];
 
-    /// A word for it.
+    /// Name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",
@@ -95,7 +95,7 @@ impl fmt::Display for Kernel {
 }
 
 impl Plan {
-    /// What all steps cost together.
+    /// Cost of all steps.
     pub fn cost(&self) -> Cost {
         self.steps.iter().fold(Cost::default(), |sum, step| sum + step.cost(&self.buffers))
     }
@@ -106,19 +106,18 @@ impl Plan {
         results.fold(0, |sum, b| sum.saturating_add(bytes(b)))
     }
 
-    /// How many buffers live in the arena, and in those of sweeps.
+    /// Number of buffers in the arena and in those of sweeps.
     pub fn temporaries(&self) -> usize {
         let own = self.buffers.iter().filter(|b| matches!(b.place, Place::Temporary(_))).count();
         own + self.sweeps().map(|sweep| sweep.body.temporaries()).sum::<usize>()
     }
 
-    /// Bytes of the arena, and of the largest one of a sweep's block: what it takes at least.
+    /// Bytes of the arena, and of the largest arena of a sweep's block: the least that a run allocates.
     pub fn temporary_bytes(&self) -> u64 {
         self.temporary_bytes_of(1)
     }
 
-    /// Bytes of the arena, and of those of a sweep's blocks where so many run at a time, each with
-    /// one of its own.
+    /// Bytes of the arena, and of the arenas of `blocks_at_once` blocks of a sweep that run in parallel.
     pub fn temporary_bytes_of(&self, blocks_at_once: u64) -> u64 {
         let all = |sweep: &Sweep| {
             let at_once = blocks_at_once.clamp(1, sweep.blocks().max(1));
@@ -134,14 +133,13 @@ impl Plan {
         })
     }
 
-    /// Whether running it can fail: integers are divided, or raised to a power, by what is only
-    /// known then.
+    /// Tells whether a run can fail: integers that are divided, or raised to a power, by values known only then.
     pub fn is_fallible(&self) -> bool {
         self.steps.iter().any(Step::is_fallible)
     }
 
-    /// What was chosen for each step, as a name that tells apart whatever kernels tell apart:
-    /// `reduce f32 sequential`, `map f64 gather`. Those of a sweep's steps follow it.
+    /// Kernel variant of each step, as a name that distinguishes all code paths: `reduce f32 sequential`,
+    /// `map f64 gather`. The steps of a sweep follow it.
     pub fn choices(&self) -> impl Iterator<Item = String> {
         let each = |step: &Step| {
             let mut all = vec![step.choice(&self.buffers)];
@@ -155,7 +153,7 @@ impl Plan {
 }
 
 impl Step {
-    /// Which kind of kernel it is.
+    /// Kind of kernel.
     pub fn kernel(&self) -> Kernel {
         match self {
             Self::Fill(..) => Kernel::Fill,
@@ -169,7 +167,7 @@ impl Step {
         }
     }
 
-    /// What it costs, given the plan's buffers.
+    /// Cost of the step, given the plan's buffers.
     pub fn cost(&self, buffers: &[Buffer]) -> Cost {
         match self {
             Self::Fill(buffer, _) => {
@@ -184,7 +182,7 @@ impl Step {
         }
     }
 
-    /// Whether running it can fail.
+    /// Tells whether running the step can fail.
     pub fn is_fallible(&self) -> bool {
         match self {
             Self::Nest(nest) => nest.is_fallible(),
@@ -209,18 +207,18 @@ impl Step {
 }
 
 impl Sweep {
-    /// The plans of blocks that have all their rows, and of others.
+    /// Plans of full blocks, of the last ones, and of narrowed ones.
     fn bodies(&self) -> impl Iterator<Item = &Plan> {
         let narrow = self.narrow.iter().flat_map(|narrow| &narrow.bodies);
         std::iter::once(&self.body).chain(&self.rest).chain(narrow)
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     fn blocks(&self) -> u64 {
         self.axes.iter().fold(1, |n, a| n.saturating_mul(a.blocks() as u64))
     }
 
-    /// What all blocks cost together, each as if it had all its rows.
+    /// Cost of all blocks, each counted as a full one.
     fn cost(&self) -> Cost {
         let along = self.axes.last().map_or(1, |axis| axis.blocks() as u64).max(1);
         let lines = self.blocks() / along;
@@ -237,7 +235,7 @@ impl Sweep {
 }
 
 impl Cost {
-    /// With that of something that is done so many times, saturating.
+    /// Adds `other` times `times`, saturating.
     fn plus(&self, other: &Self, times: u64) -> Self {
         let sum = |a: u64, b: u64| a.saturating_add(b.saturating_mul(times));
         Self {
@@ -249,7 +247,7 @@ impl Cost {
 }
 
 impl Grouped {
-    /// As if each row had any group.
+    /// Upper bound: every row selects some group, and every group is read.
     fn cost(&self) -> Cost {
         let Cost { operations, read, written } = self.each.cost();
         let size = self.each.dtype.size() as u64;
@@ -263,7 +261,7 @@ impl Grouped {
 }
 
 impl Contraction {
-    /// Whether it multiplies and adds.
+    /// Tells whether it is a sum of products.
     pub fn is_product_sum(&self) -> bool {
         let plain = self.map == BinaryOp::Mul && self.then.is_none();
         plain && self.reduce == ijk_types::Monoid::Add
@@ -292,7 +290,7 @@ impl Scan {
             axes().filter(counts).fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
         };
         let size = self.dtype.size() as u64;
-        // A sum that is relative to levels takes an exponential and a product more.
+        // A scan relative to levels computes an exponential and a product more per element.
         let (each, arrays) = if self.levels.is_some() { (3, 2) } else { (1, 1) };
         Cost {
             operations: points(|_| true).saturating_mul(each),
@@ -314,7 +312,7 @@ impl Nest {
         }
     }
 
-    /// How many points its domain has, saturating.
+    /// Number of points of the domain, saturating.
     pub fn points(&self) -> u64 {
         self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
     }
@@ -336,7 +334,7 @@ impl Nest {
         types
     }
 
-    /// Whether evaluating the body can fail.
+    /// Tells whether evaluating the body can fail.
     pub fn is_fallible(&self) -> bool {
         let partial = |node: &Node| match node {
             Node::Binary(op, ..) => is_partial(*op),

@@ -1,4 +1,4 @@
-//! Which element of an array a point of a domain reaches: coverage and injectivity.
+//! Coverage and injectivity of affine maps from domains to positions of arrays.
 
 use crate::graph::{Few, Graph, Stmt};
 use ijk_ir::core::{Atom, AxisId, IndexExpr, Init};
@@ -6,8 +6,7 @@ use ijk_types::Reducer;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// How to get an axis of a domain back from a position: `⌊position[dim] / divisor⌋ mod extent`,
-/// the remainder only where `modulus` is given.
+/// Inverse of one axis: `⌊position[dim] / divisor⌋ mod modulus`, without the remainder if `modulus` is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digit {
     pub dim: usize,
@@ -15,12 +14,11 @@ pub(crate) struct Digit {
     pub modulus: Option<i64>,
 }
 
-/// The digit of each axis of a domain, if it has one.
+/// Digit of each axis of a domain; `None` if no position depends on it.
 pub(crate) type Digits = SmallVec<[Option<Digit>; 4]>;
 
-/// For each axis of the domain its digit (`None` where no position depends on it), if every
-/// element of an array of shape `shape` is reached, by points that differ only in axes without
-/// digit.
+/// Digits of all axes, if the positions cover an array of shape `shape`: each element is reached, and only by points
+/// that differ in axes without a digit.
 pub(crate) fn digits(places: &[IndexExpr], shape: &[u64], extents: &[u64]) -> Option<Digits> {
     let mut digits = Digits::from_elem(None, extents.len());
     for (dim, (place, &extent)) in places.iter().zip(shape).enumerate() {
@@ -29,7 +27,7 @@ pub(crate) fn digits(places: &[IndexExpr], shape: &[u64], extents: &[u64]) -> Op
     Some(digits)
 }
 
-/// Whether a statement defines every element, whatever they start from.
+/// Tells whether a statement defines every element regardless of initial values.
 pub(crate) fn covers(graph: &Graph, stmt: &Stmt) -> bool {
     let own_start = match (stmt.reduce, stmt.init) {
         (Some(Reducer::Monoid(monoid)), init) => init == Init::Identity(monoid),
@@ -39,7 +37,7 @@ pub(crate) fn covers(graph: &Graph, stmt: &Stmt) -> bool {
     own_start && digits(&forwards(&stmt.out_index, &extents), shape, &extents).is_some()
 }
 
-/// The positions with axes that step backwards counted from their ends, which reaches the same.
+/// Positions with axes of negative coefficient reversed, which have the same image.
 fn forwards<'p>(places: &'p [IndexExpr], extents: &[u64]) -> Cow<'p, [IndexExpr]> {
     let steps_back = |e: &IndexExpr| e.terms.iter().any(|(step, _)| *step < 0);
     if !places.iter().any(steps_back) {
@@ -69,7 +67,7 @@ fn forwards<'p>(places: &'p [IndexExpr], extents: &[u64]) -> Cow<'p, [IndexExpr]
     Cow::Owned(places)
 }
 
-/// The digits that one position's axes have, if it is their mixed-radix number.
+/// Adds the digits of one position's axes, if it is their mixed-radix number.
 fn place_digits(
     place: &IndexExpr,
     dim: usize,
@@ -95,7 +93,7 @@ fn place_digits(
     (weight == extent).then_some(())
 }
 
-/// Coefficients and axes of more than one value, by ascending coefficient, where all are affine.
+/// Coefficients and axes of extent other than 1, by ascending coefficient; `None` unless affine.
 fn by_weight(place: &IndexExpr, extents: &[u64]) -> Option<Few<(i64, usize)>> {
     let mut terms = Few::new();
     for (coefficient, atom) in &place.terms {
@@ -108,8 +106,8 @@ fn by_weight(place: &IndexExpr, extents: &[u64]) -> Option<Few<(i64, usize)>> {
     Some(terms)
 }
 
-/// For each axis, whether points that differ in it reach different positions: it is determined by
-/// the positions, or has one value only.
+/// For each axis, tells whether points that differ in it have different positions. Axes of one value count as
+/// determined.
 pub(crate) fn determined(places: &[IndexExpr], extents: &[u64]) -> Few<bool> {
     let mut known = Few::new();
     extents.iter().for_each(|&n| known.push(n < 2));
@@ -124,7 +122,7 @@ pub(crate) fn determined(places: &[IndexExpr], extents: &[u64]) -> Few<bool> {
     }
 }
 
-/// Marks the unknown axes of a position if each step of one exceeds all smaller ones together.
+/// Marks the undetermined axes of a position if each coefficient exceeds the span of all smaller ones.
 fn determine(place: &IndexExpr, extents: &[u64], known: &mut [bool]) {
     let mut terms = Few::new();
     for (coefficient, atom) in &place.terms {

@@ -25,8 +25,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Adds a row for each step, numbered after `prefix`; `places` are what buffers are called. The
-/// steps of a sweep follow it, for one block.
+/// Adds a row for each step, numbered after `prefix`; `places` names the buffers. The steps of a sweep's block follow
+/// it.
 fn push_rows(rows: &mut Vec<[String; 7]>, plan: &Plan, prefix: &str, places: &[String]) {
     for (n, step) in plan.steps.iter().enumerate() {
         let number = format!("{prefix}{}", n + 1);
@@ -64,7 +64,7 @@ fn row(number: &str, step: &Step, buffers: &[Buffer], places: &[String]) -> [Str
     [number.to_owned(), kernel, dtype, place, axes, operations, bytes]
 }
 
-/// `rows(i=4096 by 8)`: the steps that follow are for 8 of the rows.
+/// `rows(i=4096 by 8)`: the steps that follow run for 8 rows at a time.
 fn sweep_axes(sweep: &Sweep) -> String {
     let axis = |a: &SweepAxis| format!("{}={} by {}", a.name, a.extent, a.block);
     let axes: Vec<String> = sweep.axes.iter().map(axis).collect();
@@ -149,7 +149,7 @@ fn table<const N: usize>(
     Ok(())
 }
 
-/// A number of bytes for people: `67.1 MB`.
+/// Number of bytes in human-readable units: `67.1 MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 

@@ -1,4 +1,4 @@
-//! Statements made into steps: extents, offsets and strides instead of index expressions.
+//! Lowering of statements to steps: index expressions become extents, offsets and strides.
 
 use crate::bounds::one_each;
 use crate::buffers::Buffers;
@@ -16,7 +16,7 @@ use crate::{PlanError, SMALL_DOMAIN, forward, grouped, sweep};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
 
-/// The plan of a graph that all passes went over.
+/// Lowers a graph to which all passes were applied.
 pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
     let mut buffers = Buffers::new(graph, layout)?;
     let numbered = sweep::number_rows(graph, &buffers, layout.near);
@@ -31,7 +31,7 @@ pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// The steps of all statements, and of outputs that are inputs or other outputs.
+/// Steps of all statements, and copies for outputs that are inputs or other outputs.
 fn emit(graph: &Graph, buffers: &mut Buffers, near: u64) -> Result<Vec<Step>, PlanError> {
     let mut steps = Vec::with_capacity(graph.statements.len());
     let groups = sweep::groups(graph, buffers, near);
@@ -101,7 +101,7 @@ fn emit_statement(
     Ok(())
 }
 
-/// The scan that a statement is.
+/// The scan that computes a statement, if it is one.
 fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
     let (Some(along), Some(Reducer::Monoid(reduce))) = (stmt.scan, stmt.reduce) else {
         return None;
@@ -137,7 +137,7 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
     Some(Scan { dtype, reduce, from, to, levels, along: axis(along), rows, span: stmt.span })
 }
 
-/// What gives elements that no point reaches their value; nothing where they are in place.
+/// The step that initialises elements which no point reaches; `None` if they are in place.
 fn initialise(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Step> {
     let out = buffers.of(stmt.out);
     match stmt.init {
@@ -208,8 +208,8 @@ fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
     }
 }
 
-/// Whether a statement with guards stores, if the identity where they fail: each point has an
-/// element of its own, which holds the identity.
+/// Tells whether a guarded reduction can store the identity where guards fail: each point owns an element, which
+/// starts from the identity.
 fn stores(graph: &Graph, stmt: &Stmt, monoid: Monoid) -> bool {
     let start = graph.initial_value(stmt.out, stmt.init, stmt.reduce);
     let identity = scalar::identity(monoid, graph.array(stmt.out).dtype);
@@ -217,7 +217,7 @@ fn stores(graph: &Graph, stmt: &Stmt, monoid: Monoid) -> bool {
     !stmt.guards.is_empty() && fresh && one_each(stmt)
 }
 
-/// The axes, given the places of the output that skipped points have, too.
+/// Axes of the nest. `fixed` are the positions of the output that skipped points have, too.
 fn nest_axes(stmt: &Stmt, fixed: &[IndexExpr]) -> Vec<NestAxis> {
     let kept = stmt.kept_axes();
     let determined = coverage::determined(fixed, &stmt.extents());
@@ -230,8 +230,8 @@ fn nest_axes(stmt: &Stmt, fixed: &[IndexExpr]) -> Vec<NestAxis> {
     (0..stmt.axes.len()).map(axis).collect()
 }
 
-/// `offset + Σ stride · axis` where an array with these strides is indexed affinely. Within bounds
-/// nothing overflows; elsewhere nothing is read.
+/// Offset and strides, `offset + Σ stride · axis`, of an affine index into an array of the given strides. Wrapping
+/// arithmetic is exact for indices in bounds; others are never accessed.
 pub(crate) fn affine(
     index: &[IndexExpr],
     array_strides: &[isize],

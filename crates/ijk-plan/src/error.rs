@@ -1,24 +1,24 @@
-//! Why a program can't be planned.
+//! Errors of planning.
 
 use ijk_types::{DType, LiteralError};
 use thiserror::Error;
 
-/// Why a program can't be planned for certain shapes.
+/// Reason for which a program can't be planned for given shapes.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PlanError {
-    /// The results and temporaries do not fit in the memory that was allowed.
+    /// Results and temporaries exceed the memory limit.
     #[error(
         "the program needs {needed} bytes ({results} for results, {temporaries} for temporaries) \
          but the memory limit is {limit} bytes"
     )]
     MemoryLimit {
-        /// All of it.
+        /// Bytes of results and temporaries.
         needed: u64,
         /// Bytes of the results.
         results: u64,
-        /// Bytes of the arena of temporaries, and of what kernels take besides.
+        /// Bytes of the arena of temporaries, and of scratch memory of kernels.
         temporaries: u64,
-        /// What was allowed.
+        /// The limit.
         limit: u64,
     },
     /// An array has more bytes than the address space.

@@ -1,4 +1,4 @@
-//! Building scalar expressions: equal nodes are shared, constants folded, small powers written as products.
+//! Builder of scalar expressions: shares equal nodes, folds constants, writes small powers as products.
 
 use crate::graph::{Expr, Few, Node};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
@@ -10,7 +10,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// The position of a node equal to this one.
+    /// Adds a node, or finds an equal one; returns its position.
     pub(crate) fn push(&mut self, node: Node) -> u32 {
         let node = match self.fold(&node) {
             Some(Folded::Value(value)) => Node::Const(value),
@@ -24,7 +24,7 @@ impl Builder {
         (self.nodes.len() - 1) as u32
     }
 
-    /// Adds an expression, each leaf replaced by the position that `leaf` gives for it.
+    /// Adds an expression, with each leaf replaced by the node that `leaf` returns.
     pub(crate) fn push_expr(
         &mut self,
         value: &Expr,
@@ -41,7 +41,7 @@ impl Builder {
         positions.last().copied()
     }
 
-    /// Adds an expression as it is.
+    /// Adds an expression unchanged.
     pub(crate) fn push_all(&mut self, value: &Expr) -> u32 {
         let mut positions: Few<u32> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
@@ -56,7 +56,7 @@ impl Builder {
         extract(&self.nodes, root)
     }
 
-    /// A small power as a product or reciprocal, which it is bit for bit, by definition on floats.
+    /// Rewrites a small power as a product or reciprocal: the same bits, by the definition of powers of floats.
     fn power(&mut self, node: &Node) -> Option<Node> {
         let Node::Binary(BinaryOp::Pow, x, y) = *node else { return None };
         let exponent = whole(self.constant(y)?)?;
@@ -73,8 +73,8 @@ impl Builder {
         }
     }
 
-    /// The same with signs of operands gone into the operator, bit for bit: a difference is the sum with the opposite
-    /// by definition, and signs of factors cancel.
+    /// Absorbs the signs of operands into the operator, bit for bit: a difference is the sum with the opposite by
+    /// definition, and signs of factors cancel.
     fn without_signs(&self, node: &Node) -> Option<Node> {
         use BinaryOp::{Add, Mul, Sub};
         let plus = |x, y| Node::Binary(Add, x, y);
@@ -94,7 +94,7 @@ impl Builder {
         })
     }
 
-    /// The node that a node is the opposite of, if it is one.
+    /// Operand of a negation.
     pub(crate) fn negated(&self, at: u32) -> Option<u32> {
         match self.nodes[at as usize] {
             Node::Unary(UnaryOp::Neg, x) => Some(x),
@@ -102,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// A node that was added.
+    /// The node at a position.
     pub(crate) fn node(&self, at: u32) -> &Node {
         &self.nodes[at as usize]
     }
@@ -149,7 +149,7 @@ enum Folded {
     Operand(u32),
 }
 
-/// Whether `op` with this operand gives the other one, bit for bit: `0 + -0.0` does not.
+/// Tells whether `op` with this operand returns the other one bit for bit: `0 + -0.0` does not.
 fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
     match op {
         BinaryOp::Add => {
@@ -166,7 +166,7 @@ fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
     }
 }
 
-/// Tells whether a quotient, power or difference with this right operand gives the left one, bit for bit.
+/// Tells whether a quotient, power or difference with this right operand returns the left one bit for bit.
 fn leaves(op: BinaryOp, right: Scalar) -> bool {
     match op {
         BinaryOp::Div | BinaryOp::Pow => whole(right) == Some(1),
@@ -192,7 +192,7 @@ fn is_float_zero(value: Scalar, negative: bool) -> bool {
     }
 }
 
-/// The value of a real constant that is a small whole number.
+/// Value of a real constant that is a small integer.
 fn whole(value: Scalar) -> Option<i64> {
     let small = |x: f64| (x.trunc() == x && x.abs() <= 64.0).then_some(x as i64);
     match value {
@@ -204,7 +204,7 @@ fn whole(value: Scalar) -> Option<i64> {
     }
 }
 
-/// The expression of the node `root` among `nodes`, without the nodes it does not need.
+/// The expression rooted at a node, without unused nodes.
 pub(crate) fn extract(nodes: &[Node], root: u32) -> Expr {
     let mut needed: Few<bool> = Few::from_elem(false, root as usize + 1);
     needed[root as usize] = true;
@@ -222,13 +222,13 @@ pub(crate) fn extract(nodes: &[Node], root: u32) -> Expr {
     Expr { nodes: kept }
 }
 
-/// Whether two expressions always have the same value, bit for bit: they are spelled alike.
+/// Tells whether two expressions are structurally equal, hence have the same bits.
 pub(crate) fn same_expr(left: &Expr, right: &Expr) -> bool {
     let pairs = left.nodes.iter().zip(&right.nodes);
     left.nodes.len() == right.nodes.len() && { pairs }.all(|(a, b)| same(a, b))
 }
 
-/// Whether two nodes always have the same value, bit for bit.
+/// Tells whether two nodes are structurally equal, hence have the same bits.
 pub(crate) fn same(left: &Node, right: &Node) -> bool {
     match (left, right) {
         (Node::Access(a, i), Node::Access(b, j)) => a == b && i == j,
@@ -254,13 +254,13 @@ pub(crate) fn same_bits(a: Scalar, b: Scalar) -> bool {
     }
 }
 
-/// Whether there are types for which evaluating it can fail.
+/// Tells whether the operator can fail for some element type.
 pub(crate) fn is_partial(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow)
 }
 
-/// Whether evaluating it can fail: integer division, remainder and power, unless by a constant
-/// that allows it.
+/// Tells whether the operator can fail on this type: integer division, remainder and power, unless a constant right
+/// operand excludes it.
 pub(crate) fn can_fail(op: BinaryOp, dtype: DType, right: Option<Scalar>) -> bool {
     if !dtype.is_integer() || !is_partial(op) {
         return false;
@@ -277,7 +277,7 @@ pub(crate) fn can_fail(op: BinaryOp, dtype: DType, right: Option<Scalar>) -> boo
     }
 }
 
-/// Whether a random number between these may fail to exist.
+/// Tells whether drawing a random number in `[lo, hi)` can fail; `None` is a bound known only at run time.
 pub(crate) fn random_can_fail(lo: Option<Scalar>, hi: Option<Scalar>) -> bool {
     match (lo, hi) {
         (Some(Scalar::I64(lo)), Some(Scalar::I64(hi))) => lo >= hi,

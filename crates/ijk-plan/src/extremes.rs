@@ -1,12 +1,10 @@
-//! Monotone functions of what is the greatest or least of its kind.
+//! Monotone functions moved out of maxima and minima.
 //!
-//! `=max x*2` is twice the greatest `x`, and `=max -x` the opposite of the least, to the bit: multiplying and dividing
-//! by a number, adding one, taking the opposite, rounding to whole numbers or another type, and the greater or less of
-//! a value and a number are monotone, also where they round, overflow or underflow, so the function of the greatest
-//! value is the greatest of the function's values; each of them gives NaN for NaN. Of zeros of both signs, either may
-//! be the greatest as before. An infinity among the values is one among the functions' where these add or multiply by
-//! finite numbers. So the function is applied once for each element instead of once for each point, and what is left
-//! has fast kernels.
+//! `max(2x) = 2 max(x)` and `max(-x) = -min(x)`, to the bit: scaling by a constant, adding one, negating, rounding to
+//! integers or another type, and the maximum or minimum with a constant are monotone, also where they round, overflow
+//! or underflow, and each maps NaN to NaN. Zeros of both signs compare equal, as before. An infinity stays one under
+//! addition of and multiplication by finite constants. So the function is applied once per element of the output
+//! instead of once per point, and the reduction that remains has fast kernels.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::restrict;
@@ -18,7 +16,7 @@ use crate::index;
 use ijk_ir::core::Init;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 
-/// So many points must be reduced to one for a step that applies the function behind.
+/// The reduction must have at least `FEWER` points per element to pay for a separate epilogue.
 const FEWER: u64 = 4;
 
 /// Runs the pass.
@@ -42,7 +40,7 @@ pub(crate) fn take_out(graph: &mut Graph) {
     }
 }
 
-/// Tells whether a statement gives the greatest or least of several values.
+/// Monoid of a maximum or minimum over a large domain.
 fn extreme(stmt: &Stmt) -> Option<Monoid> {
     let several = stmt.points() > SMALL_DOMAIN && stmt.scan.is_none();
     match stmt.reduce {
@@ -51,25 +49,25 @@ fn extreme(stmt: &Stmt) -> Option<Monoid> {
     }
 }
 
-/// A value as functions of each other, the outermost first, and of what is reduced.
+/// A value as a chain of monotone functions, the outermost first, over a reduced root.
 struct Layers {
-    /// Nodes of the value; each computes with one that follows, and with numbers.
+    /// Nodes of the value; each takes one later node and constants as operands.
     functions: Vec<u32>,
-    /// The node that is reduced, by which monoid, and of which type.
+    /// The node that is reduced, the monoid that reduces it, and its element type.
     root: u32,
     monoid: Monoid,
     dtype: DType,
-    /// Axes of the output, as it has them.
+    /// Axes of the output, in its order.
     kept: Vec<usize>,
 }
 
 /// A monotone function.
 struct Monotone {
-    /// The node it is a function of.
+    /// Its non-constant operand.
     of: u32,
-    /// Tells whether greater values become less.
+    /// True if it is decreasing.
     falls: bool,
-    /// Tells whether an infinity stays one: then elements without points come out as they should.
+    /// True if it maps infinities to infinities: elements without points, which hold one, are then right.
     keeps_infinities: bool,
 }
 
@@ -92,7 +90,7 @@ impl Layers {
                 monoid = if monoid == Monoid::Max { Monoid::Min } else { Monoid::Max };
             }
         }
-        // Terms are taken out of sums by those who take out other ones than numbers, too.
+        // Sums are left whole: the passes on products and prefixes also move other terms than constants.
         while is_sum(&nodes[root as usize])
             && let Some(&last) = functions.last()
             && is_sum(&nodes[last as usize])
@@ -109,7 +107,7 @@ impl Layers {
         (pays && dtype.is_float()).then_some(Self { functions, root, monoid, dtype, kept })
     }
 
-    /// Adds the statement of what is reduced, and the one that applies the functions.
+    /// Adds the reduction of the root, and the statement that applies the functions.
     fn lower(&self, graph: &mut Graph, stmt: Stmt) {
         let shape = self.kept.iter().map(|&axis| stmt.axes[axis].extent).collect();
         let array = graph.new_array(self.dtype, shape);
@@ -134,7 +132,7 @@ impl Layers {
         graph.statements.push(restrict(behind, |axis| self.kept.contains(&axis)));
     }
 
-    /// The functions of what was reduced.
+    /// The functions applied to the reduced value.
     fn behind(&self, value: &Expr, reduced: Node) -> Expr {
         let mut builder = Builder::default();
         let (mut of, mut at) = (self.root, builder.push(reduced));
@@ -149,7 +147,7 @@ impl Layers {
     }
 }
 
-/// The axes of a statement's output, each once, if they tell its elements apart.
+/// Axes of a statement's output, each once, if the output is injective in them.
 fn kept_axes(stmt: &Stmt) -> Option<Vec<usize>> {
     if stmt.out_index.iter().any(index::reads) {
         return None;
@@ -159,7 +157,7 @@ fn kept_axes(stmt: &Stmt) -> Option<Vec<usize>> {
     kept.iter().all(|&axis| determined[axis]).then_some(kept)
 }
 
-/// The function that a node is of one other node, if it is a monotone one.
+/// The monotone function of one operand that a node is.
 fn monotone(nodes: &[Node], types: &[DType], at: u32) -> Option<Monotone> {
     use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
     let number = |at: u32| finite(&nodes[at as usize]);
@@ -187,7 +185,7 @@ fn is_sum(node: &Node) -> bool {
     matches!(node, Node::Binary(BinaryOp::Add | BinaryOp::Sub, ..))
 }
 
-/// The finite number that a node is.
+/// Value of a finite floating-point constant.
 fn finite(node: &Node) -> Option<f64> {
     let number = match *node {
         Node::Const(Scalar::F32(x)) => x.into(),

@@ -1,8 +1,8 @@
-//! Factors of contractions, applied where they meet fewer elements.
+//! Scales of contractions, applied to the smaller operand.
 //!
-//! A contraction that is multiplied by a power of two (the `0.125` of attention) multiplies the smaller operand
-//! instead, which gives the same bits; another constant would round what may be exact without it. What is
-//! multiplied stays as far from overflow as it was: constants are of moderate size.
+//! A contraction times a power of two (the `0.125` of attention) multiplies the smaller operand instead, which gives
+//! the same bits; other constants would add a rounding. Constants are of moderate size, so that overflow is no more
+//! likely than before.
 
 use crate::across;
 use crate::contraction;
@@ -12,10 +12,10 @@ use crate::simplify::drop_dead;
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar};
 
-/// So many elements must have had a factor for each that has one then: it takes another step.
+/// The product must have at least `FEWER` elements per element of the scaled operand, which takes another step.
 const FEWER: u64 = 4;
 
-/// Powers of two between this and its inverse are moderate.
+/// Powers of two between `MODERATE` and its inverse are moderate.
 const MODERATE: f64 = 1.0 / (1 << 24) as f64;
 
 /// Runs the pass.
@@ -47,29 +47,29 @@ pub(crate) fn apply_to_fewer(graph: &mut Graph) {
     drop_dead(graph);
 }
 
-/// What replaces a statement.
+/// Replacement of a statement.
 struct Moved {
-    /// The shape of an array that comes between.
+    /// Shape of the intermediate array.
     shape: Vec<u64>,
-    /// The statements, given that array.
+    /// The statements that use it.
     by: Box<dyn FnOnce(ArrayId) -> [Stmt; 2]>,
 }
 
-/// A statement's way back to what defines the arrays it reads.
+/// Use-def chains from a statement to the definitions of its operands.
 struct Chain<'g> {
     graph: &'g Graph,
     definitions: &'g [Option<u32>],
     uses: &'g [u32],
 }
 
-/// An access to an array, by different axes.
+/// An access indexed by distinct axes.
 struct Read {
     array: ArrayId,
     axes: Vec<usize>,
 }
 
 impl Chain<'_> {
-    /// A contraction times a power of two: with an operand times that.
+    /// Rewrites a contraction times a power of two as one with a scaled operand.
     fn early(&self, stmt: &Stmt) -> Option<Moved> {
         let (of, op, constant) = times_power_of_two(stmt)?;
         let out = plain_axes(&stmt.out_index)?;
@@ -84,14 +84,14 @@ impl Chain<'_> {
             let rows = operand.axes.contains(index.first()?);
             few.then_some((node, operand, rows))
         };
-        // Rows go together with what else is computed row by row.
+        // Prefers the operand that shares the output's rows: it can join a sweep over them.
         let (node, operand, _) = (0..2).rev().filter_map(few).max_by_key(|&(_, _, rows)| rows)?;
         let shape = self.graph.array(operand.array).shape.clone();
         let axes = axes_at(contraction, &operand.axes);
         let whole = extents(contraction, &operand.axes).eq(shape.iter().copied());
         let mut contraction =
             Stmt { out: stmt.out, out_index: of_axes(index), ..contraction.clone() };
-        // It is stored along what it reads on purpose.
+        // The pass `across` chose this layout.
         if across::along(self.graph, &contraction).is_some() {
             return None;
         }
@@ -107,7 +107,7 @@ impl Chain<'_> {
         whole.then_some(Moved { shape, by: Box::new(by) })
     }
 
-    /// A statement that is a contraction by multiplication and addition of real numbers.
+    /// The statement, if it is a real sum of products.
     fn contraction<'s>(&self, stmt: &'s Stmt) -> Option<&'s Stmt> {
         let sums = stmt.init == Init::Identity(Monoid::Add)
             && stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
@@ -126,7 +126,7 @@ impl Chain<'_> {
     }
 }
 
-/// The array that a statement multiplies or divides by a moderate power of two.
+/// Matches a statement that multiplies or divides an array by a moderate power of two.
 fn times_power_of_two(stmt: &Stmt) -> Option<(Read, BinaryOp, Node)> {
     let [x, y, Node::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), 0, 1)] = &stmt.value.nodes[..]
     else {
@@ -146,7 +146,7 @@ fn times_power_of_two(stmt: &Stmt) -> Option<(Read, BinaryOp, Node)> {
     (moderate && power).then_some((read(array)?, *op, constant.clone()))
 }
 
-/// Whether a statement computes each element from one point.
+/// Tells whether a statement is an unguarded map.
 fn is_map(stmt: &Stmt) -> bool {
     stmt.reduce.is_none()
         && stmt.guards.is_empty()
@@ -154,7 +154,7 @@ fn is_map(stmt: &Stmt) -> bool {
         && !matches!(stmt.init, Init::From(_))
 }
 
-/// The extents of some axes.
+/// Extents of some axes.
 fn extents<'s>(stmt: &'s Stmt, axes: &'s [usize]) -> impl Iterator<Item = u64> + 's {
     axes.iter().map(|&axis| stmt.axes[axis].extent)
 }
@@ -168,7 +168,7 @@ fn read(node: &Node) -> Option<Read> {
     Some(Read { array: *array, axes: plain_axes(index)? })
 }
 
-/// Each axis replaced by the one that stands in `to` where it stands in `from`.
+/// Axes mapped from their positions in `from` to those in `to`.
 fn renamed(axes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
     axes.iter().map(|axis| Some(to[from.iter().position(|other| other == axis)?])).collect()
 }

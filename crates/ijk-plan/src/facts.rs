@@ -1,8 +1,8 @@
-//! Facts about the elements of arguments: a program is planned as if they stood in its text.
+//! Facts about argument values, substituted before all other passes.
 //!
-//! An array of indices that counts, as `arange` makes it, makes a product with a gather of what would be a product, and
-//! a row that is read at computed places of what would be a row. A program that names two arguments where both are one
-//! array hides that what it multiplies is a square. Facts are part of the key of a plan, as shapes and strides are.
+//! An index array that holds 0, 1, …, as `arange` makes it, turns a product into one with a gather, and a contiguous
+//! row into a computed one. A program that names two arguments, both of which are the same array, hides that it
+//! computes a square. Facts are part of the key of a plan, as shapes and strides are.
 
 use crate::Layout;
 use crate::bounds::Guard;
@@ -12,23 +12,23 @@ use ijk_ir::core::{Access, ArrayId, IndexExpr, Init};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// Facts about arguments, by their positions, besides shapes and strides.
+/// Facts about arguments, by position, beyond shapes and strides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Facts {
-    /// Arrays of integers that hold 0, 1, 2, … along their one axis of more than one element.
+    /// Integer arrays that hold 0, 1, 2, … along their one axis of more than one element.
     pub counting: SmallVec<[u32; 2]>,
-    /// Arrays that are an earlier one, whose position follows.
+    /// Arrays that alias an earlier one, with the position of that.
     pub same: SmallVec<[(u32, u32); 2]>,
 }
 
 impl Facts {
-    /// No fact.
+    /// Tells whether no fact is known.
     pub fn is_empty(&self) -> bool {
         self.counting.is_empty() && self.same.is_empty()
     }
 }
 
-/// The graph with what is known in place of what is read.
+/// Substitutes facts into a graph.
 pub(crate) fn told(mut graph: Graph, layout: &Layout) -> Graph {
     if layout.facts.is_empty() {
         return graph;
@@ -42,7 +42,7 @@ pub(crate) fn told(mut graph: Graph, layout: &Layout) -> Graph {
     graph
 }
 
-/// Facts about arrays of a graph.
+/// Facts by arrays of a graph.
 struct Known {
     counting: Vec<ArrayId>,
     same: BTreeMap<ArrayId, ArrayId>,
@@ -57,13 +57,13 @@ impl Known {
         Self { counting, same }
     }
 
-    /// The array that is read in place of one.
+    /// The array to read instead of `array`.
     fn read(&self, array: ArrayId) -> ArrayId {
         self.same.get(&array).copied().unwrap_or(array)
     }
 
-    /// A statement with earlier arrays in place of later ones, and the places of elements that count in place of these:
-    /// they are in bounds where those are. `None` on overflow.
+    /// The statement with aliases replaced by their originals, and elements of counting arrays by their index, which
+    /// is in bounds where they are. `None` on overflow.
     fn replaced(&self, graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
         let extents = stmt.extents();
         let element = |access: Access| {
@@ -97,7 +97,7 @@ impl Known {
         })
     }
 
-    /// Where the elements that count are in bounds, those that stand in the indices of others first.
+    /// Guards that keep the indices of replaced elements in bounds, inner ones first.
     fn bounds(&self, graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
         let mut bounds = Vec::new();
         stmt.for_each_index(|e| {
@@ -111,7 +111,7 @@ impl Known {
         bounds
     }
 
-    /// The value of an element of an array that counts.
+    /// Index that equals the element, if its array counts.
     fn place<'a>(&self, graph: &Graph, access: &'a Access) -> Option<&'a IndexExpr> {
         let along = graph.array(access.array).shape.iter().position(|&extent| extent > 1)?;
         self.counting.contains(&access.array).then(|| &access.index[along])

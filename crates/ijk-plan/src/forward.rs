@@ -1,12 +1,12 @@
-//! Axes that most of what is read and written goes along backwards, turned round.
+//! Reversal of axes along which most accesses have negative strides.
 //!
-//! Kernels want neighbours in ascending order. An argument with a negative stride has them in descending order along
-//! one axis; where nothing tells in which order that axis is gone through, it is gone through from its end.
+//! Kernels need unit strides in ascending order. An argument with a stride of -1 has a descending one; an axis whose
+//! order of evaluation is free is then reversed.
 
 use crate::plan::{Base, Buffer, Contraction, Nest, Node, Plan, Start, Step};
 use ijk_types::Reducer;
 
-/// Turns axes of all steps of a plan, and of the bodies of its sweeps.
+/// Reverses axes in all steps of a plan, and in the bodies of its sweeps.
 pub(crate) fn turn(plan: &mut Plan) {
     let backwards = |buffer: &Buffer| buffer.strides.iter().any(|&stride| stride < 0);
     if !plan.buffers.iter().any(backwards) {
@@ -26,8 +26,7 @@ pub(crate) fn turn(plan: &mut Plan) {
     }
 }
 
-/// How much is gained by turning an axis along which an array of so many elements is gone through in such steps:
-/// only where neighbours in memory follow each other.
+/// Gain of reversing an axis with stride `step` in an array of `elements` elements: only contiguous accesses count.
 fn gain(step: isize, elements: usize) -> i128 {
     match step {
         -1 => elements as i128,
@@ -36,13 +35,13 @@ fn gain(step: isize, elements: usize) -> i128 {
     }
 }
 
-/// Elements that an access reaches, about.
+/// Estimated number of elements that an access reaches.
 fn elements(extents: &[usize], steps: &[isize]) -> usize {
     let own = extents.iter().zip(steps).filter(|(_, step)| **step != 0);
     own.fold(1, |all, (&extent, _)| extent.saturating_mul(all))
 }
 
-/// Has an access begin at the last value of an axis, and go back from there.
+/// Moves the base to the last value of an axis, and negates the stride.
 fn turn_access(base: &mut Base, step: &mut isize, extent: usize) {
     base.offset = base.offset.wrapping_add(step.wrapping_mul(extent as isize - 1));
     *step = step.wrapping_neg();
@@ -70,7 +69,7 @@ fn turn_contraction(c: &mut Contraction) {
 fn turn_nest(nest: &mut Nest) {
     let extents: Vec<usize> = nest.axes.iter().map(|axis| axis.extent).collect();
     let positions = nest.reduce.is_some_and(|r| !matches!(r, Reducer::Monoid(_)));
-    // Values that collide combine in the order of the domain, and so do those of small programs.
+    // Colliding values combine in the order of the domain, and so do those of small programs.
     let ordered = nest.sequential || positions || nest.start == Start::Existing;
     if ordered || nest.store.offset.is_some() || extents.contains(&0) {
         return;
@@ -82,7 +81,7 @@ fn turn_nest(nest: &mut Nest) {
     }
 }
 
-/// What turning an axis of a nest gains.
+/// Gain of reversing an axis of a nest.
 fn gained(nest: &Nest, extents: &[usize], a: usize) -> i128 {
     let of = |strides: &[isize]| gain(strides[a], elements(extents, strides));
     let loads = nest.loads.iter().map(|load| of(&load.strides)).sum::<i128>();

@@ -1,9 +1,8 @@
-//! Elementwise producers fused into their consumers where each element is evaluated once.
+//! Fusion of elementwise producers into their only consumer, if each element is evaluated once.
 //!
-//! A map that skips points, as one that gathers does where a place is out of range, leaves zeros there. A sum of
-//! products of its elements skips these points by itself then, and so does a product, which is 0 there as well. And a
-//! reduction of what another one has reduced is one over the axes of both: where it starts is left to those who order
-//! products and read rows.
+//! A guarded map, such as a gather with indices out of range, leaves zeros where it skips points. A sum of products of
+//! its elements can skip the same points itself, since a zero factor adds nothing. A reduction of a reduction by the
+//! same monoid is one over the axes of both; the passes on products and rows decide later where to cut it.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::of_indices;
@@ -28,12 +27,12 @@ pub(crate) fn fuse(graph: &mut Graph) {
     fuse_into(graph, |_| true);
 }
 
-/// Fuses maps into maps: what passes put behind reductions, and what was there.
+/// Fuses maps into maps: epilogues that passes added into existing ones.
 pub(crate) fn fuse_maps(graph: &mut Graph) {
     fuse_into(graph, |stmt| stmt.reduce.is_none());
 }
 
-/// Fuses producers into some statements.
+/// Fuses producers into statements that are `wanted`.
 fn fuse_into(graph: &mut Graph, wanted: impl Fn(&Stmt) -> bool) {
     let definitions = graph.definitions();
     let mut uses = graph.uses();
@@ -58,7 +57,7 @@ fn count_reads(stmt: &Stmt, uses: &mut [u32], change: i32) {
     });
 }
 
-/// The statement with the first producer fused that may be.
+/// The statement with the first fusable producer inlined.
 fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize) -> Option<Stmt> {
     let stmt = &graph.statements[at];
     stmt.value.nodes.iter().find_map(|node| {
@@ -79,19 +78,19 @@ fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize)
     })
 }
 
-/// Whether the joint expression stays small.
+/// Tells whether the fused expression stays within limits.
 pub(crate) fn fits(stmt: &Stmt, producer: &Stmt) -> bool {
     let loads = |s: &Stmt| s.value.nodes.iter().filter(|n| matches!(n, Node::Access(..))).count();
     stmt.value.nodes.len() + producer.value.nodes.len() <= MOST_NODES
         && loads(stmt) + loads(producer) <= MOST_LOADS
 }
 
-/// Whether no two points of the domain read the same element.
+/// Tells whether distinct points read distinct elements.
 pub(crate) fn evaluated_once(stmt: &Stmt, index: &[IndexExpr]) -> bool {
     coverage::determined(index, &stmt.extents()).into_iter().all(|d| d)
 }
 
-/// Whether an operation that fails does so however few elements the consumer reads.
+/// Tells whether fusion preserves errors: the consumer evaluates every element, or the producer cannot fail.
 fn keeps_errors(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
     let all = stmt.guards.is_empty() && stmt.points() == producer.points();
     all || !graph.can_fail(producer)
@@ -109,7 +108,7 @@ fn try_fuse(
     (split::divisions(&fused) <= allowed).then_some(fused)
 }
 
-/// The statement that reads what a map leaves that skips points, and skips them by itself.
+/// Fuses a guarded map into a sum of products, which takes over its guards.
 fn fuse_skipping(
     graph: &Graph,
     stmt: &Stmt,
@@ -139,7 +138,7 @@ fn fuse_skipping(
     try_fuse(&skipping, producer, array, &digits)
 }
 
-/// A reduction of what another one has reduced by the same monoid, as one.
+/// Fuses a reduction into a reduction by the same monoid.
 fn fuse_stages(
     graph: &Graph,
     stmt: &Stmt,
@@ -171,14 +170,14 @@ fn fuse_stages(
     Some(Stmt { axes, guards, value: builder.finish(root), ..stmt.clone() })
 }
 
-/// Tells whether a reduction of what another one gives, times what stands outside of it, is one of all of its points.
+/// Tells whether two reductions compose: the outer one reduces the inner one, at most scaled by factors of kept axes.
 fn are_stages(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce.filter(|_| stmt.reduce == producer.reduce)
     else {
         return false;
     };
     let both = [stmt, producer];
-    // Small ones keep their order. Those that reduce over ranges become scans alone.
+    // Small domains keep their order of evaluation. Reductions with affine guards become scans on their own.
     let plain = both.iter().all(|s| {
         s.points() > SMALL_DOMAIN
             && s.scan.is_none()
@@ -186,15 +185,14 @@ fn are_stages(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
     });
     let array = producer.out;
     let dtype = graph.array(array).dtype;
-    // A complex sum may be no number in one part alone, and the other one is not told to be close then.
+    // A complex sum can be NaN in one part alone, and the tolerance of the other part would not hold.
     let same = graph.array(stmt.out).dtype == dtype && !dtype.is_complex();
     let fresh = producer.init == Init::Identity(monoid) && !graph.partial.contains(&array);
     let whole = stmt.as_leaf().is_some() || monoid == Monoid::Add && scales(graph, stmt, array);
     plain && same && fresh && whole && !graph.can_fail(producer)
 }
 
-/// Tells whether a statement's value is a product of an element of an array and of what is the same for all that is
-/// reduced.
+/// Tells whether a statement's value is an element of an array times factors that do not depend on reduced axes.
 fn scales(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let kept = stmt.kept_axes();
     let Some(algebra) = Algebra::of(Monoid::Add, graph.array(stmt.out).dtype, &stmt.value) else {
@@ -211,7 +209,7 @@ fn scales(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
         && terms.iter().all(|term| is_element(term.root) || stands(term.root))
 }
 
-/// Tells whether a statement stores each value that it does not skip, and 0 elsewhere.
+/// Tells whether a statement stores each value that it does not skip, and zeros elsewhere.
 fn leaves_zeros(graph: &Graph, stmt: &Stmt) -> bool {
     stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
         && graph.array(stmt.out).dtype != DType::Bool
@@ -219,7 +217,7 @@ fn leaves_zeros(graph: &Graph, stmt: &Stmt) -> bool {
         && one_each(stmt)
 }
 
-/// Tells whether elements that no point reaches are 0, and each point is added to that.
+/// Tells whether elements that no point reaches are 0, and points add to that.
 fn starts_from_zero(graph: &Graph, stmt: &Stmt) -> bool {
     matches!(stmt.reduce, None | Some(Reducer::Monoid(Monoid::Add)))
         && matches!(stmt.init, Init::Zero | Init::Identity(Monoid::Add))
@@ -227,7 +225,7 @@ fn starts_from_zero(graph: &Graph, stmt: &Stmt) -> bool {
         && !graph.partial.contains(&stmt.out)
 }
 
-/// Tells whether a statement's value is a product that has the one element of an array which it reads as a factor.
+/// Tells whether a statement's value is a product with the element of an array as a factor.
 fn multiplies(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let (dtype, types) = (graph.array(stmt.out).dtype, graph.node_types(&stmt.value));
     let Some(algebra) = Algebra::of(Monoid::Add, dtype, &stmt.value) else { return false };

@@ -1,11 +1,10 @@
-//! Rows looked up once.
+//! Gathered rows that are read often, copied once.
 //!
-//! `x[c[z],d]` in a statement of more axes than `z` and `d`, or in several statements, is looked up for each point of
-//! each. Loads at computed places are slow, and no kernel but that of loop nests knows them; so is a test for each
-//! point whether its row is there. Such rows are copied, `g[z,d] = x[c[z],d]`, with zeros where there is none, and a
-//! statement that reads copies is one like any other. Points without a row are left out of it where that is decided
-//! last: an element that has none is made what the array starts from, by a mask of one axis, `has[z]`, which is
-//! computed once, too.
+//! `x[c[z],d]` in a statement of more axes than `z` and `d`, or in several statements, is looked up again for each
+//! point. Gathers are slow, and only loop nests have them; so is a guard tested per point. Such rows are copied,
+//! `g[z,d] = x[c[z],d]`, with zeros for rows that do not exist, and a statement that reads the copy needs no gather.
+//! Points without a row are masked at the end: elements without any point become the identity, selected by a mask over
+//! one axis, `has[z]`, which is computed once, too.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict};
@@ -17,17 +16,17 @@ use crate::index;
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
-/// So many points must read a row's element, or so many statements.
+/// A copy pays if each element is read by at least `FEWER` points, or by `STATEMENTS` statements.
 const FEWER: u64 = 8;
 const STATEMENTS: usize = 2;
 
-/// Copies for several statements have at most so many times the elements of the array.
+/// Copies for several statements have at most `MORE` times the elements of the array.
 const MORE: u64 = 4;
 
-/// Statements of fewer points take less time than steps that copy rows.
+/// Statements of fewer points are cheaper than a copy of rows.
 const LEAST: u64 = 8 * SMALL_DOMAIN;
 
-/// So many points must be reduced to one for a step that leaves out elements behind.
+/// The reduction must have at least `REDUCED` points per element to pay for a separate mask.
 const REDUCED: u64 = 4;
 
 /// Runs the pass.
@@ -58,45 +57,45 @@ fn is_gather((e, _): &Guard) -> bool {
     index::reads(e)
 }
 
-/// Rows of an array at computed places: by axes of their own, in the order in which the index has them.
+/// Rows of an array at gathered positions, over axes of their own in the order of the index.
 #[derive(Clone, PartialEq)]
 struct Rows {
     array: ArrayId,
     index: Vec<IndexExpr>,
     extents: Vec<u64>,
-    /// Where one of these fails there is no row.
+    /// Conditions for a row to exist.
     guards: Vec<Guard>,
 }
 
-/// Rows that statements read.
+/// Candidate rows, and the statements that read them.
 struct Wanted {
     rows: Rows,
     statements: usize,
-    /// Tells whether one of them reduces: maps read rows as fast as copies.
+    /// True if one of them reduces: maps read gathered rows as fast as copies.
     reduces: bool,
 }
 
-/// Guards by axes of their own.
+/// Guards over axes of their own.
 #[derive(Clone, PartialEq)]
 struct Mask {
     extents: Vec<u64>,
     guards: Vec<Guard>,
 }
 
-/// Copies that are there already: the array of each.
+/// Copies made so far, with their arrays.
 struct Copies {
     wanted: Vec<Wanted>,
     rows: Vec<(Rows, ArrayId)>,
     masks: Vec<(Mask, ArrayId)>,
 }
 
-/// A node that reads rows, and by which axes.
+/// A node that reads rows, and the axes of its index.
 struct Read {
     node: usize,
     axes: Vec<usize>,
 }
 
-/// The reads of a statement at computed places of which rows may be copied.
+/// Gathers of a statement whose rows may be copied.
 fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<(Read, Rows)> {
     let suits = stmt.points() >= LEAST && stmt.scan.is_none() && !graph.can_fail(stmt);
     if !suits || !stmt.guards.iter().any(is_gather) {
@@ -134,7 +133,7 @@ impl Rows {
             let guarded = guards.iter().any(|(other, least)| other == e && *least <= extent);
             guarded || (!index::reads(e) && bounds::holds(e, extent, &extents))
         };
-        // What an index reads must be in bounds as well.
+        // Elements that an index reads must be in bounds as well.
         let mut inside = { index.iter().zip(&graph.array(array).shape) }.all(|(e, &n)| known(e, n));
         let all = index.iter().chain(guards.iter().map(|(e, _)| e));
         all.for_each(|e| {
@@ -151,7 +150,7 @@ impl Rows {
     }
 }
 
-/// The extents of some axes of a statement, and its guards that depend on them alone.
+/// Extents of some axes of a statement, and the guards that depend on these alone.
 fn own(stmt: &Stmt, axes: &[usize]) -> Option<(Vec<u64>, Vec<Guard>)> {
     let extents: Vec<u64> = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
     let concerns = |(e, _): &&Guard| of_indices([e]).iter().all(|a| axes.contains(&(*a as usize)));
@@ -160,7 +159,7 @@ fn own(stmt: &Stmt, axes: &[usize]) -> Option<(Vec<u64>, Vec<Guard>)> {
     Some((extents, guards))
 }
 
-/// An index of some axes alone, by their positions.
+/// An index renumbered to the positions of its axes.
 fn renamed(e: &IndexExpr, axes: &[usize], extents: &[u64]) -> Option<IndexExpr> {
     let last = axes.iter().max().map_or(0, |axis| axis + 1);
     let place = |axis: usize| match axes.iter().position(|&other| other == axis) {
@@ -171,7 +170,7 @@ fn renamed(e: &IndexExpr, axes: &[usize], extents: &[u64]) -> Option<IndexExpr> 
 }
 
 impl Copies {
-    /// Adds a statement, with copies of rows instead of those that are worth it.
+    /// Adds a statement, with worthwhile gathers replaced by reads of copies.
     fn add(&mut self, graph: &mut Graph, stmt: Stmt) {
         let mut found = gathers(graph, &stmt);
         found.retain(|(_, rows)| self.is_worth(graph, &stmt, rows));
@@ -190,19 +189,19 @@ impl Copies {
         }
     }
 
-    /// Tells whether a statement, or several, read the rows often enough.
+    /// Tells whether the rows are read often enough to copy them.
     fn is_worth(&self, graph: &Graph, stmt: &Stmt, rows: &Rows) -> bool {
         let points = rows.points();
         let again = self.wanted.iter().any(|wanted| {
             wanted.rows == *rows && wanted.statements >= STATEMENTS && wanted.reduces
         });
-        // Some rows may be read so often that all copies are much larger than the array.
+        // Repeated rows could make the copies much larger than the array.
         let elements = graph.array(rows.array).shape.iter();
         let elements = elements.fold(MORE, |n: u64, &extent| n.saturating_mul(extent));
         again && points <= elements || points.saturating_mul(FEWER) <= stmt.points()
     }
 
-    /// The array that rows are copied to.
+    /// Array of the copied rows; adds the copy unless it exists.
     fn copy(&mut self, graph: &mut Graph, stmt: &Stmt, read: &Read, rows: Rows) -> ArrayId {
         if let Some((_, copy)) = self.rows.iter().find(|(other, _)| *other == rows) {
             return *copy;
@@ -216,7 +215,7 @@ impl Copies {
         copy
     }
 
-    /// The statements without guards that a statement may be, whose accesses are in bounds everywhere.
+    /// Rewrites a statement without guards, if all accesses stay in bounds.
     fn unguarded(&mut self, graph: &mut Graph, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let extents = stmt.extents();
         let fits = |array: ArrayId, index: &[IndexExpr]| {
@@ -250,7 +249,7 @@ impl Copies {
         if apart && few { Some(self.reduced(graph, stmt, monoid)?.into()) } else { None }
     }
 
-    /// A map that skips points as one that stores what the array starts from there.
+    /// A guarded map as one that stores the initial value where guards fail.
     fn masked(&mut self, graph: &mut Graph, stmt: &Stmt, monoid: Monoid) -> Option<Stmt> {
         let guards = stmt.guards.clone();
         let plain = bounds::stored(graph, Stmt { guards: Vec::new(), ..stmt.clone() }, monoid);
@@ -258,7 +257,7 @@ impl Copies {
         Some(Stmt { value, ..plain })
     }
 
-    /// A reduction as one of all elements, and a map that leaves those out that have no points.
+    /// An unguarded reduction, and a map that masks elements without points.
     fn reduced(&mut self, graph: &mut Graph, stmt: &Stmt, monoid: Monoid) -> Option<[Stmt; 2]> {
         let kept = stmt.kept_in_order();
         let shape = kept.iter().map(|&axis| stmt.axes[axis].extent).collect();
@@ -272,7 +271,7 @@ impl Copies {
         Some([core, restrict(behind, |axis| kept.contains(&axis))])
     }
 
-    /// A value where guards hold, and elsewhere what changes nothing.
+    /// The value where guards hold, and the identity elsewhere.
     fn chosen(
         &mut self,
         graph: &mut Graph,
@@ -298,7 +297,7 @@ impl Copies {
         Some(builder.finish(root))
     }
 
-    /// Accesses to what tells whether guards hold, one for each set of axes.
+    /// Accesses to masks of guards, one for each set of axes.
     fn masks(&mut self, graph: &mut Graph, stmt: &Stmt, guards: Vec<Guard>) -> Option<Vec<Node>> {
         let mut sets: Vec<Axes> = Vec::new();
         for axes in guards.iter().map(|(e, _)| of_indices([e])) {
@@ -331,7 +330,7 @@ impl Copies {
     }
 }
 
-/// A map over all of an array, which holds 0 where guards fail.
+/// A map over a whole array with zeros where guards fail.
 fn skipping(
     graph: &Graph,
     (out, axes, nodes): (ArrayId, Vec<Axis>, Vec<Node>),
@@ -347,7 +346,7 @@ fn skipping(
     }
 }
 
-/// The expression with equal nodes shared.
+/// The expression with equal nodes merged.
 fn rebuilt(value: &Expr) -> Expr {
     let mut builder = Builder::default();
     let root = builder.push_all(value);

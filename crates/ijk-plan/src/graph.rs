@@ -1,6 +1,6 @@
-//! What passes rewrite: the core IR with extents and element types filled in.
+//! The graph that passes rewrite: the core IR with extents and element types filled in.
 //!
-//! No statement has an empty domain: one that would is replaced by what its output starts from.
+//! No statement has an empty domain: such a statement is replaced by one that stores the initial value.
 
 use crate::bounds::Guard;
 use crate::expr::{can_fail, extract, is_partial, random_can_fail};
@@ -18,19 +18,18 @@ pub(crate) struct Graph {
     pub arrays: Vec<ArrayInfo>,
     pub inputs: Vec<ArrayId>,
     pub outputs: Vec<ArrayId>,
-    /// Arrays that no output needs, but whose elements may fail to have a value: a program fails
-    /// where any part of it does.
+    /// Arrays that no output needs, but whose evaluation can fail: a program fails if any part of it does.
     pub fallible: Vec<ArrayId>,
-    /// Arrays whose statement defines a part of the elements, and others of a chain the rest: what it
-    /// reaches holds nothing before, and nobody reads what no statement has reached.
+    /// Arrays of a chain of statements that define disjoint parts of the elements. Elements that a statement reaches
+    /// are undefined before it, and no other statement reads them before the chain ends.
     pub partial: BTreeSet<ArrayId>,
-    /// Arrays that hold the numbers of their elements.
+    /// Arrays whose elements are their own indices.
     pub numbers: BTreeSet<ArrayId>,
-    /// Producers before consumers; each array that is no input has one.
+    /// Statements, producers before consumers; each array but inputs is defined by one.
     pub statements: Vec<Stmt>,
-    /// Disables reassociation: see [`Layout`](crate::Layout).
+    /// Disables reassociation; see [`Layout`](crate::Layout).
     pub strict: bool,
-    /// Strides of those inputs and outputs that do not lie in C order.
+    /// Strides of inputs and outputs that are not in C order.
     pub strides: BTreeMap<ArrayId, Vec<isize>>,
 }
 
@@ -48,13 +47,11 @@ pub(crate) struct Stmt {
     pub init: Init,
     pub reduce: Option<Reducer>,
     pub value: Expr,
-    /// Points where one of these indices is out of its extent are skipped; nothing else of the
-    /// statement need be in bounds there. Without any, every index is. Elements that an index
-    /// reads are guarded before it.
+    /// Points at which one of these conditions fails are skipped; other indices need not be in bounds there. Without
+    /// guards, all indices are. Elements that an index reads are guarded before it.
     pub guards: Vec<Guard>,
-    /// The axis along which each element takes all values up to its own: the statement is a scan. It
-    /// has no other two points with one element, and the value is an access; a node before it is the
-    /// access to the [levels](crate::plan::Levels).
+    /// The axis of an inclusive scan: each element combines all values up to its own position. The output is injective
+    /// in all axes, and the value is an access; a node before it is the access to the [levels](crate::plan::Levels).
     pub scan: Option<AxisId>,
     pub span: Span,
 }
@@ -65,11 +62,10 @@ pub(crate) struct Axis {
     pub extent: u64,
 }
 
-/// A list with an item for each axis of a domain, or for each node of a value: as a rule they are few, and it
-/// needs no memory of its own.
+/// A list with an item per axis of a domain, or per node of a value. Short lists are stored inline.
 pub(crate) type Few<T> = SmallVec<[T; 8]>;
 
-/// Nodes in post-order; the last is the value.
+/// Nodes in post-order; the last one is the value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expr {
     pub nodes: Vec<Node>,
@@ -83,7 +79,7 @@ pub(crate) enum Node {
     Unary(UnaryOp, u32),
     Binary(BinaryOp, u32, u32),
     Select(u32, u32, u32),
-    /// A uniform random number: as of [`ScalarNode::Random`].
+    /// A uniform random number, as [`ScalarNode::Random`].
     Random {
         key: u64,
         counter: IndexExpr,
@@ -151,7 +147,7 @@ impl Graph {
         })
     }
 
-    /// What a statement without points amounts to.
+    /// The statement that stores the initial value everywhere.
     pub(crate) fn initial(
         &self,
         out: ArrayId,
@@ -168,8 +164,7 @@ impl Graph {
         Stmt::map(out, axes, vec![value], span)
     }
 
-    /// What elements of an array start from, where that is a number. Positions of a greatest or
-    /// least value start from 0.
+    /// Initial value of an array's elements, unless it is another array. Positions of extremes start from 0.
     pub(crate) fn initial_value(
         &self,
         out: ArrayId,
@@ -189,7 +184,7 @@ impl Graph {
         &self.arrays[id.0 as usize]
     }
 
-    /// The same, told where inputs and outputs lie.
+    /// The graph with the strides of inputs and outputs.
     pub(crate) fn lying(mut self, layout: &Layout) -> Self {
         let inputs = self.inputs.iter().zip(&layout.inputs);
         for (&array, strides) in inputs.chain(self.outputs.iter().zip(&layout.outputs)) {
@@ -202,8 +197,7 @@ impl Graph {
         self
     }
 
-    /// The axes of an array from the one whose elements lie farthest apart to the one whose are neighbours; those of one
-    /// element, or of one for all, come first.
+    /// Axes of an array by descending stride. Axes of one element or of stride 0 come first.
     pub(crate) fn by_distance(&self, array: ArrayId) -> Vec<usize> {
         let shape = &self.array(array).shape;
         let mut axes: Vec<usize> = (0..shape.len()).collect();
@@ -223,7 +217,7 @@ impl Graph {
         ArrayId((self.arrays.len() - 1) as u32)
     }
 
-    /// For each array, the position of the statement that defines it.
+    /// For each array, the index of the statement that defines it.
     pub(crate) fn definitions(&self) -> Vec<Option<u32>> {
         let mut definitions = vec![None; self.arrays.len()];
         for (at, stmt) in self.statements.iter().enumerate() {
@@ -232,7 +226,7 @@ impl Graph {
         definitions
     }
 
-    /// For each array, how many accesses read it, outputs and initial values included.
+    /// For each array, the number of its reads, outputs and initial values included.
     pub(crate) fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0; self.arrays.len()];
         for output in &self.outputs {
@@ -244,12 +238,12 @@ impl Graph {
         uses
     }
 
-    /// Whether evaluating a statement can fail.
+    /// Tells whether evaluating a statement can fail.
     pub(crate) fn can_fail(&self, stmt: &Stmt) -> bool {
         self.can_fail_in(&stmt.value)
     }
 
-    /// Whether evaluating an expression can fail.
+    /// Tells whether evaluating an expression can fail.
     pub(crate) fn can_fail_in(&self, value: &Expr) -> bool {
         let partial = |node: &Node| match node {
             Node::Binary(op, ..) => is_partial(*op),
@@ -273,7 +267,7 @@ impl Graph {
         })
     }
 
-    /// The element type of every node.
+    /// Element types of all nodes.
     pub(crate) fn node_types(&self, value: &Expr) -> Few<DType> {
         let mut types: Few<DType> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
@@ -282,7 +276,7 @@ impl Graph {
         types
     }
 
-    /// The element type of a node, given those of the nodes before it.
+    /// Element type of a node, given those of the nodes before it.
     fn node_type(&self, node: &Node, types: &[DType]) -> DType {
         match node {
             Node::Access(array, _) => self.array(*array).dtype,
@@ -294,7 +288,7 @@ impl Graph {
         }
     }
 
-    /// An expression with element types filled in. A value that is given the type that it has is itself.
+    /// The expression with element types filled in, without casts to the type that a value has.
     fn import(&self, value: &core::ScalarExpr, variables: &[DType]) -> Result<Expr, PlanError> {
         let count = value.nodes.len();
         let (mut nodes, mut types) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -321,7 +315,7 @@ impl Graph {
 }
 
 impl Stmt {
-    /// A map over all of an array.
+    /// A map over a whole array.
     pub(crate) fn map(out: ArrayId, axes: Vec<Axis>, nodes: Vec<Node>, span: Span) -> Self {
         let out_index = index::of_axes(0..axes.len());
         Self {
@@ -343,7 +337,7 @@ impl Stmt {
         extents
     }
 
-    /// How many points the domain has, saturating.
+    /// Number of points of the domain, saturating.
     pub(crate) fn points(&self) -> u64 {
         self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.extent))
     }
@@ -356,7 +350,7 @@ impl Stmt {
         self.for_each_point_read(f);
     }
 
-    /// The same without the initial value.
+    /// Like [`Self::for_each_read`], without the initial value.
     pub(crate) fn for_each_point_read(&self, mut f: impl FnMut(ArrayId)) {
         for node in &self.value.nodes {
             if let Node::Access(array, _) = node {
@@ -370,7 +364,7 @@ impl Stmt {
         });
     }
 
-    /// Which axes the output depends on.
+    /// For each axis, tells whether the output depends on it.
     pub(crate) fn kept_axes(&self) -> Few<bool> {
         let mut kept = Few::from_elem(false, self.axes.len());
         for e in &self.out_index {
@@ -379,7 +373,7 @@ impl Stmt {
         kept
     }
 
-    /// The axes that the output depends on, in the order in which it has them.
+    /// Axes that the output depends on, in the order of its index.
     pub(crate) fn kept_in_order(&self) -> Vec<usize> {
         let mut kept = Vec::new();
         for e in &self.out_index {
@@ -392,8 +386,8 @@ impl Stmt {
         kept
     }
 
-    /// The same, kept axes as the output has them before those that are reduced, which stay as they are: blocks of rows
-    /// are cut along the first. As it is, where points meet at an element or indices are more than axes.
+    /// Orders the kept axes as the output has them, before the reduced ones, whose order stays: blocks of rows are cut
+    /// along the first axis. Statements with colliding points or composite output indices stay as they are.
     pub(crate) fn in_order(self) -> Self {
         let kept = match index::plain_axes(&self.out_index) {
             Some(kept) if kept.len() == self.out_index.len() => kept,
@@ -407,7 +401,7 @@ impl Stmt {
         self.substitute(&map, axes).unwrap_or(self)
     }
 
-    /// Calls `f` with every index expression: the output's, those of the value, the guards'.
+    /// Calls `f` with every index expression of the output, the value and the guards.
     pub(crate) fn for_each_index(&self, mut f: impl FnMut(&IndexExpr)) {
         self.out_index.iter().for_each(&mut f);
         for node in &self.value.nodes {
@@ -416,7 +410,7 @@ impl Stmt {
         self.guards.iter().for_each(|(e, _)| f(e));
     }
 
-    /// Every axis replaced: `a` by `map[a]`, over the new axes. `None` on overflow.
+    /// Replaces axis `a` by `map[a]`, over the new axes. `None` on overflow.
     pub(crate) fn substitute(&self, map: &[IndexExpr], axes: Vec<Axis>) -> Option<Self> {
         let extents: Few<u64> = axes.iter().map(|a| a.extent).collect();
         let replace = |e: &IndexExpr| index::substitute(e, map, &extents);
@@ -432,7 +426,7 @@ impl Stmt {
         Some(Self { out, axes, out_index, init, reduce, value, guards, scan, span })
     }
 
-    /// The bare access or constant that the value is, if it is one.
+    /// The value, if it is a bare access or constant.
     pub(crate) fn as_leaf(&self) -> Option<&Node> {
         match &self.value.nodes[..] {
             [leaf @ (Node::Access(..) | Node::Const(_))] => Some(leaf),
@@ -442,7 +436,7 @@ impl Stmt {
 }
 
 impl Node {
-    /// The nodes it computes with.
+    /// Operands of the node.
     pub(crate) fn children(&self) -> impl Iterator<Item = u32> + use<> {
         let children = match *self {
             Self::Unary(_, x) => [Some(x), None, None],
@@ -454,7 +448,7 @@ impl Node {
         children.into_iter().flatten()
     }
 
-    /// The same with every child replaced.
+    /// Replaces every operand.
     pub(crate) fn map_children(&self, mut f: impl FnMut(u32) -> u32) -> Self {
         match self {
             Self::Unary(op, x) => Self::Unary(*op, f(*x)),
@@ -467,7 +461,7 @@ impl Node {
         }
     }
 
-    /// The index expressions in it.
+    /// Index expressions of the node.
     pub(crate) fn indices(&self) -> &[IndexExpr] {
         match self {
             Self::Access(_, index) => index,
@@ -476,7 +470,7 @@ impl Node {
         }
     }
 
-    /// The same with every index expression replaced.
+    /// Replaces every index expression.
     pub(crate) fn map_indices(&self, f: impl Fn(&IndexExpr) -> Option<IndexExpr>) -> Option<Self> {
         Some(match self {
             Self::Access(array, index) => {
@@ -492,14 +486,14 @@ impl Node {
 }
 
 impl Expr {
-    /// The same with every index expression replaced.
+    /// Replaces every index expression.
     pub(crate) fn map_indices(&self, f: impl Fn(&IndexExpr) -> Option<IndexExpr>) -> Option<Self> {
         let nodes = self.nodes.iter().map(|node| node.map_indices(&f)).collect::<Option<_>>()?;
         Some(Self { nodes })
     }
 }
 
-/// 0, or false.
+/// Zero of an element type; `false` for booleans.
 pub(crate) fn zero(dtype: DType) -> Scalar {
     match dtype {
         DType::Bool => Scalar::Bool(false),
@@ -516,7 +510,7 @@ fn axis_named(number: usize, extent: u64) -> Axis {
     Axis { name: format!("i{number}"), extent }
 }
 
-/// The element types that the program's type variables take, as its arrays show.
+/// Element types of the program's type variables, taken from its arrays.
 fn type_variables(program: &Program, instance: &Instance) -> Vec<DType> {
     let mut variables = vec![DType::F64; program.types.len()];
     for (array, &dtype) in program.arrays.iter().zip(&instance.dtypes) {

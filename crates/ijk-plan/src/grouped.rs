@@ -1,7 +1,7 @@
-//! Contractions whose right operand is looked up by row: `x[t,d] * w[c[t],d,h]` over `d`.
+//! Grouped contractions, whose right operand is looked up by row: `x[t,d] * w[c[t],d,h]` over `d`.
 //!
-//! A row by a matrix of its own reads all of that matrix for one row. Rows that have the same one go together, which
-//! makes a product of matrices for each.
+//! A row times its own matrix reads the whole matrix for one row. Rows with the same matrix are collected, and each
+//! group is one matrix product.
 
 use crate::buffers::Buffers;
 use crate::contraction;
@@ -12,13 +12,13 @@ use crate::{bounds, emit::affine};
 use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Reducer};
 
-/// Fewest rows for each group, on average, where they are worth sorting.
+/// Least average number of rows per group for which sorting rows pays.
 const LEAST_ROWS: u64 = 4;
 
-/// Fewest elements of the right operand of a group: smaller ones stay in the nearest cache.
+/// Least number of elements of a group's right operand; smaller ones are L1-resident.
 const LEAST_ELEMENTS: u64 = 512;
 
-/// The grouped contraction that a statement is, if it is one.
+/// The grouped contraction that computes a statement, if it is one.
 pub(crate) fn grouped(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Grouped> {
     let found = Lookup::of(graph, stmt)?;
     let plain = found.at_first(stmt);
@@ -49,7 +49,7 @@ pub(crate) fn grouped(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<G
     })
 }
 
-/// What elements start from that combine to begin with nothing.
+/// The identity as initial value.
 fn each_identity(stmt: &Stmt) -> Option<Init> {
     match stmt.reduce {
         Some(Reducer::Monoid(monoid)) => Some(Init::Identity(monoid)),
@@ -57,19 +57,19 @@ fn each_identity(stmt: &Stmt) -> Option<Init> {
     }
 }
 
-/// An array that is indexed by an element of another one, at one place.
+/// An operand with one index that is an element of another array.
 struct Lookup {
     array: ArrayId,
     place: usize,
-    /// The element.
+    /// The access to the element.
     access: Access,
-    /// What it is at the place's start.
+    /// Value of the element that selects the first group.
     first: i64,
     groups: u64,
 }
 
 impl Lookup {
-    /// The only one among the operands of a statement; nothing else is computed or skipped there.
+    /// The only gather of a product of two accesses, if the statement has no other guards.
     fn of(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let [Node::Access(..), Node::Access(..), Node::Binary(..), ..] = &stmt.value.nodes[..]
         else {
@@ -92,7 +92,7 @@ impl Lookup {
         found.filter(|found| found.is_in_bounds(graph, stmt))
     }
 
-    /// Whether the element is a number at every point.
+    /// Tells whether the access to the element is in bounds at every point.
     fn is_in_bounds(&self, graph: &Graph, stmt: &Stmt) -> bool {
         let info = graph.array(self.access.array);
         let inside = |(e, &extent): (&IndexExpr, &u64)| {
@@ -102,7 +102,7 @@ impl Lookup {
             && self.access.index.iter().zip(&info.shape).all(inside)
     }
 
-    /// The statement with the operand of the first group for every row.
+    /// The statement with the first group's operand for every row.
     fn at_first(&self, stmt: &Stmt) -> Stmt {
         let plain = |node: &Node| match node {
             Node::Access(array, index) if *array == self.array => {
@@ -118,7 +118,7 @@ impl Lookup {
         Stmt { value: Expr { nodes }, guards: Vec::new(), ..stmt.clone() }
     }
 
-    /// The contraction with what is looked up on the right.
+    /// The contraction with the gathered operand as rhs.
     fn on_the_right(&self, buffers: &Buffers, each: Contraction) -> Option<Contraction> {
         let own = buffers.of(self.array);
         match (each.a.buffer == own, each.b.buffer == own) {

@@ -1,8 +1,8 @@
-//! Functions of fewer axes than a statement has, or of elements that it reads many times, evaluated before it.
+//! Hoisting of slow functions that depend on few axes, or on elements that are read many times.
 //!
-//! `x[b,t]*COS(k*t)` has a cosine for each k and t, and needs it for each b; `MOD(x[h+r,w+s], 2)` is a function of an
-//! element, and windows have each of them many times. Functions that take long are stored for the axes that they
-//! depend on, or for the elements, and read like any array.
+//! `x[b,t]*COS(k*t)` has one cosine per k and t, but evaluates it for each b; `MOD(x[h+r,w+s], 2)` is a function of an
+//! element, which overlapping windows read many times. Slow functions are stored by the axes that they depend on, or
+//! by elements, and then loaded.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict, union};
@@ -13,10 +13,10 @@ use crate::index;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
-/// So many points must need each value.
+/// Least number of points that use each hoisted value.
 const FEWER: u64 = 8;
 
-/// So many evaluations of a function must be saved, in those of a division.
+/// Least work that is saved, in divisions.
 const LEAST: u64 = 1 << 16;
 
 /// Runs the pass.
@@ -30,7 +30,7 @@ pub(crate) fn evaluate_before(graph: &mut Graph) {
     }
 }
 
-/// The statement with such functions replaced by accesses to what new statements store.
+/// The statement with slow functions replaced by accesses to arrays that new statements define.
 fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
     if stmt.points() <= SMALL_DOMAIN || stmt.points() < LEAST / SLOW || stmt.scan.is_some() {
         return stmt;
@@ -58,16 +58,16 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
     Stmt { value, ..stmt }
 }
 
-/// For what a function is evaluated before a statement.
+/// Domain over which a hoisted function is evaluated.
 enum Once {
-    /// For each combination of values of some axes.
+    /// A subset of the statement's axes.
     Axes(Axes),
-    /// For each element of an array, which the statement reads at these places.
+    /// All elements of an array, which the statement reads at these indices.
     Elements(ArrayId, Vec<IndexExpr>),
 }
 
 impl Once {
-    /// The statement that stores the value, and what reads it in place of the function.
+    /// The statement that stores the value, and the access that replaces the function.
     fn stored(&self, graph: &mut Graph, stmt: &Stmt, dtype: DType, value: Expr) -> (Stmt, Node) {
         match self {
             Self::Axes(axes) => {
@@ -104,7 +104,7 @@ impl Once {
     }
 }
 
-/// The nodes to evaluate before, each with what for: none inside another.
+/// Nodes to hoist, none of them inside another, with their domains.
 fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Once)> {
     let nodes = &stmt.value.nodes;
     let axes = axes_of(nodes);
@@ -132,7 +132,7 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Once)> {
     found
 }
 
-/// The elements that a node is a function of, if it is one of elements of one array, each of which is read many times.
+/// The array whose elements a node is a function of, if each element is read many times.
 fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<Once> {
     let value = extract(&stmt.value.nodes, root as u32);
     let mut read = None;
@@ -161,10 +161,10 @@ fn axes_of(nodes: &[Node]) -> Vec<Axes> {
     all
 }
 
-/// How many divisions take as long as a function that is approximated.
+/// Cost of a function approximated by polynomials, in divisions.
 const SLOW: u64 = 4;
 
-/// For each node, how long its functions take, in divisions.
+/// For each node, the cost of its most expensive function, in divisions.
 fn weights(nodes: &[Node]) -> Vec<u64> {
     let mut all: Vec<u64> = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -204,7 +204,7 @@ fn of_binary(op: BinaryOp) -> u64 {
     }
 }
 
-/// Whether a node can be evaluated wherever its axes lead, points that are skipped included.
+/// Tells whether a node can be evaluated at all values of its axes, skipped points included.
 fn may_move(graph: &Graph, stmt: &Stmt, root: usize) -> bool {
     let Expr { nodes } = extract(&stmt.value.nodes, root as u32);
     let extents = stmt.extents();

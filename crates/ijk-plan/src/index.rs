@@ -1,6 +1,6 @@
-//! Arithmetic on index expressions, simplified by what is known of the extents.
+//! Arithmetic on index expressions, simplified by ranges of axes.
 //!
-//! Every function that could overflow gives `None` instead; a pass then leaves things as they are.
+//! Functions return `None` on overflow; a pass then leaves the statement alone.
 
 use ijk_ir::core::{Access, Atom, AxisId, IndexExpr};
 
@@ -46,7 +46,7 @@ fn push_term(sum: &mut IndexExpr, coefficient: i64, atom: &Atom) -> Option<()> {
     Some(())
 }
 
-/// Where an atom goes: axes first and ascending.
+/// Insertion position of an atom: axes come first, ascending.
 fn place_of(sum: &IndexExpr, atom: &Atom) -> usize {
     let Atom::Axis(axis) = atom else { return sum.terms.len() };
     sum.terms
@@ -55,14 +55,13 @@ fn place_of(sum: &IndexExpr, atom: &Atom) -> usize {
         .unwrap_or(sum.terms.len())
 }
 
-/// The expression with each axis replaced: axis `a` by `map[a]`, an expression over axes of
-/// `extents`.
+/// Replaces axis `a` by `map[a]`, an expression over axes of `extents`.
 pub(crate) fn substitute(e: &IndexExpr, map: &[IndexExpr], extents: &[u64]) -> Option<IndexExpr> {
     mapped(e, extents, &|axis| map[axis.0 as usize].clone(), &IndexExpr::element)
 }
 
-/// The expression over axes of `extents`, with each axis replaced, and each element of an array after the
-/// expressions in its own index.
+/// Replaces each axis, and each array element after the expressions in its own index. New expressions are over axes of
+/// `extents`.
 pub(crate) fn mapped(
     e: &IndexExpr,
     extents: &[u64],
@@ -124,7 +123,7 @@ pub(crate) fn modulo(e: &IndexExpr, d: i64, extents: &[u64]) -> Option<IndexExpr
     Some(IndexExpr::atom(Atom::Mod(Box::new(rest), d)))
 }
 
-/// `e = d · quotient + rest`, where the rest has no term or constant that `d` divides.
+/// Splits `e = d · quotient + rest`, where `d` divides no term or constant of `rest`.
 fn divide_terms(e: &IndexExpr, d: i64) -> (IndexExpr, IndexExpr) {
     let mut quotient = IndexExpr::constant(e.constant.div_euclid(d));
     let mut rest = IndexExpr::constant(e.constant.rem_euclid(d));
@@ -138,7 +137,7 @@ fn divide_terms(e: &IndexExpr, d: i64) -> (IndexExpr, IndexExpr) {
     (quotient, rest)
 }
 
-/// An equal `⌊rest / d⌋` in lower terms: common factors out, nested divisions merged.
+/// Reduces `⌊rest / d⌋` to lower terms: cancels common factors, merges nested divisions.
 fn reduce_fraction(rest: IndexExpr, d: i64) -> Option<(IndexExpr, i64)> {
     if let [(1, Atom::FloorDiv(inner, inner_d))] = &rest.terms[..] {
         let shift = IndexExpr::constant(inner_d.checked_mul(rest.constant)?);
@@ -151,7 +150,7 @@ fn reduce_fraction(rest: IndexExpr, d: i64) -> Option<(IndexExpr, i64)> {
     Some((divide_exactly(rest, factor), d / factor))
 }
 
-/// The greatest common divisor of the coefficients and `d`.
+/// Greatest common divisor of the coefficients and `d`.
 fn common_factor(e: &IndexExpr, d: i64) -> i64 {
     e.terms.iter().fold(d, |g, (c, _)| gcd(g, *c))
 }
@@ -164,7 +163,7 @@ fn gcd(a: i64, b: i64) -> i64 {
     i64::try_from(a).unwrap_or(1)
 }
 
-/// Coefficients and constant divided by a factor of all coefficients (the constant rounds down).
+/// Divides coefficients and constant by a common factor of the coefficients; the constant rounds down.
 fn divide_exactly(mut e: IndexExpr, factor: i64) -> IndexExpr {
     e.constant = e.constant.div_euclid(factor);
     for (coefficient, _) in &mut e.terms {
@@ -173,7 +172,7 @@ fn divide_exactly(mut e: IndexExpr, factor: i64) -> IndexExpr {
     e
 }
 
-/// The least and the greatest value over a domain (of at least one point), saturating.
+/// Least and greatest value over a nonempty domain, saturating.
 pub(crate) fn range(e: &IndexExpr, extents: &[u64]) -> (i128, i128) {
     let constant = i128::from(e.constant);
     e.terms.iter().fold((constant, constant), |(least, greatest), (coefficient, atom)| {
@@ -212,7 +211,7 @@ fn atom_range(atom: &Atom, extents: &[u64]) -> (i128, i128) {
     }
 }
 
-/// Calls `f` with every axis that occurs.
+/// Calls `f` with every axis of the expression.
 pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
     for (_, atom) in &e.terms {
         match atom {
@@ -227,19 +226,19 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
     }
 }
 
-/// True if elements at an index are neighbours where values of an axis are.
+/// True if a step of the axis is a step of 1 of the index.
 pub(crate) fn goes_along(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
 }
 
-/// True if an axis occurs in an index, or in the indices of elements in it.
+/// True if the index depends on an axis, directly or through elements of arrays.
 pub(crate) fn depends(e: &IndexExpr, axis: usize) -> bool {
     let mut found = false;
     for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
     found
 }
 
-/// Calls `f` with every element of an array in it, those in the indices of others before them.
+/// Calls `f` with every array element in the expression, inner ones first.
 pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
     for (_, atom) in &e.terms {
         match atom {
@@ -257,7 +256,7 @@ pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
     }
 }
 
-/// The axis that an expression is, if it is nothing else.
+/// The axis, if the expression is a bare axis.
 pub(crate) fn plain_axis(e: &IndexExpr) -> Option<AxisId> {
     match e.terms[..] {
         [(1, Atom::Axis(axis))] if e.constant == 0 => Some(axis),
@@ -265,7 +264,7 @@ pub(crate) fn plain_axis(e: &IndexExpr) -> Option<AxisId> {
     }
 }
 
-/// The axes of an index, if each is one of its own.
+/// The axes of an index of distinct bare axes.
 pub(crate) fn plain_axes(index: &[IndexExpr]) -> Option<Vec<usize>> {
     let mut axes = Vec::with_capacity(index.len());
     for e in index {
@@ -275,19 +274,19 @@ pub(crate) fn plain_axes(index: &[IndexExpr]) -> Option<Vec<usize>> {
     Some(axes)
 }
 
-/// The index whose places are those axes.
+/// The index of these bare axes.
 pub(crate) fn of_axes(axes: impl IntoIterator<Item = usize>) -> Vec<IndexExpr> {
     axes.into_iter().map(|axis| IndexExpr::axis(AxisId(axis as u32))).collect()
 }
 
-/// Whether it reads an array.
+/// Tells whether the expression depends on an array element.
 pub(crate) fn reads(e: &IndexExpr) -> bool {
     let mut found = false;
     for_each_element(e, &mut |_| found = true);
     found
 }
 
-/// The same without places in the source, so that equal expressions are told to be.
+/// Removes source spans, so that equal expressions compare equal.
 pub(crate) fn without_spans(e: &IndexExpr) -> IndexExpr {
     if !reads(e) {
         return e.clone();
@@ -309,7 +308,7 @@ pub(crate) fn without_spans(e: &IndexExpr) -> IndexExpr {
     IndexExpr { constant: e.constant, terms }
 }
 
-/// How many divisions and remainders there are in it.
+/// Number of divisions and remainders.
 pub(crate) fn divisions(e: &IndexExpr) -> usize {
     let of = |atom: &Atom| match atom {
         Atom::Axis(_) => 0,

@@ -1,32 +1,32 @@
-//! Where inputs and outputs lie in memory.
+//! Memory layout of inputs and outputs, and options of planning.
 
 use crate::{Facts, PlanError};
 use ijk_ir::core::{Instance, Program};
 
-/// How inputs and outputs lie in memory, how much of it a plan may use, and whether it may reorder.
+/// Strides of inputs and outputs, and the limits under which a program is planned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// For each input, its strides in elements.
+    /// Strides of each input, in elements.
     pub inputs: Vec<Vec<isize>>,
-    /// For each output, its strides in elements; no two elements of one may overlap.
+    /// Strides of each output, in elements; distinct elements must not overlap.
     pub outputs: Vec<Vec<isize>>,
-    /// Most bytes that results and temporaries together may take.
+    /// Limit of bytes of results and temporaries together.
     pub memory_limit: Option<u64>,
-    /// Bytes that stay near: steps sweep together over arrays that are larger; where it is 0, all
-    /// that can, for the smallest temporaries.
+    /// Bytes that stay in cache between steps: steps over larger arrays are fused into sweeps. With 0, all steps that
+    /// can are, for the smallest temporaries.
     pub near: u64,
-    /// Disables reassociation: values are computed as they are written. Factors of what is reduced are
-    /// else taken in any order, and those that do not depend on a reduced index once for each result.
+    /// Disables reassociation: values are computed as written. Otherwise, factors under a reduction are multiplied in
+    /// any order, and those that do not depend on a reduced index once per result.
     pub strict: bool,
-    /// Facts about the elements of inputs.
+    /// Facts about the values of inputs.
     pub facts: Facts,
 }
 
-/// What stays in the second cache of any machine the engine is made for.
+/// Bytes that fit in L2 on every supported machine.
 const NEAR: u64 = 512 << 10;
 
 impl Layout {
-    /// Inputs and outputs of these strides, and a limit of memory.
+    /// Layout with these strides and memory limit, and default options.
     pub fn new(
         inputs: Vec<Vec<isize>>,
         outputs: Vec<Vec<isize>>,
@@ -35,7 +35,7 @@ impl Layout {
         Self { inputs, outputs, memory_limit, near: NEAR, strict: false, facts: Facts::default() }
     }
 
-    /// Inputs and outputs in C order, no limit.
+    /// Layout in C order, without a limit.
     pub fn contiguous(program: &Program, instance: &Instance) -> Self {
         let of = |ids: &[ijk_ir::core::ArrayId]| {
             ids.iter().map(|a| c_strides(&instance.shapes[a.0 as usize])).collect()
@@ -66,7 +66,7 @@ fn expect(expected: usize, found: usize) -> Result<(), PlanError> {
     if expected == found { Ok(()) } else { Err(PlanError::Layout { expected, found }) }
 }
 
-/// Strides of an array in C order (wrapping where it is too large to exist).
+/// Strides of an array in C order, wrapping if it exceeds the address space.
 pub fn c_strides(shape: &[u64]) -> Vec<isize> {
     let mut strides = vec![1isize; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -1,33 +1,32 @@
-//! From the core IR to a plan: fusion, classification, memory.
+//! The planner: from the core IR to a plan.
 //!
 //! A plan is plain printable data. It knows no threads and no SIMD.
 //!
-//! [`plan()`] runs these passes in this order, each in its own file, the result of each verified in debug builds:
+//! [`plan()`] applies these passes in this order, each in its own file; debug builds verify the graph after each:
 //!
-//! 0. *facts* replaces elements and arguments by what is known of them, *bounds* narrows domains to points whose indices
-//!    are in bounds;
-//! 1. *simplify* folds constants and views, and drops what nobody needs;
-//! 2. *fuse* evaluates elementwise producers where they are used;
-//! 3. *regions* does so with maps that define a part of an array, in the box of it that a consumer reads,
-//!    and *lines* gives temporaries of short rows another order of axes;
-//! 4. *signs* drops those that nobody sees;
-//! 5. *extremes* applies monotone functions to what is the greatest or least instead of to all;
-//! 6. *split* turns divisions and remainders of indices into axes of their own;
-//! 7. *quotients* cuts domains where divisions and remainders that are left change their quotient;
-//! 8. *prefix factors* takes factors of the position out of reductions over all points up to one;
-//! 9. *prefixes* turns such reductions into scans;
-//! 10. *scatters* reduces before it scatters;
-//! 11. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 12. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
-//!     becomes contractions of two accesses, in a good order;
-//! 13. *gathered* copies rows at computed places that are read often, *across* reduces along what is read, and *fuse
-//!     maps* joins what these put behind reductions with what was there;
-//! 14. *hoist* evaluates functions of few axes before;
-//! 15. *arg* stores positions of extremes that do not cover their output apart;
-//! 16. *turned* copies operands and results that a statement would go across, *tables* arrays that are read at computed
-//!     places and *rows* operands of contractions, both where rows lie apart;
-//! 17. *emit* gives arrays their memory and statements their kernels;
-//! 18. *forward* goes through axes in the order that neighbours have in memory.
+//! 0. *facts* substitutes known argument values, *bounds* narrows domains to points whose indices are in bounds;
+//! 1. *simplify* folds constants and views, and drops dead statements;
+//! 2. *fuse* inlines elementwise producers;
+//! 3. *selections* rewrites sums with comparisons as gathers;
+//! 4. *regions* inlines maps that define a box of an array;
+//! 5. *signs* removes sign operations that no consumer distinguishes;
+//! 6. *extremes* moves monotone functions out of maxima and minima;
+//! 7. *lines* orders the axes of temporaries;
+//! 8. *split* turns divisions and remainders of indices into axes of their own;
+//! 9. *quotients* cuts domains at changes of the quotients that remain;
+//! 10. *prefix factors* moves factors of the position out of prefix reductions;
+//! 11. *prefixes* rewrites such reductions as scans;
+//! 12. *scatters* splits reductions off scatters;
+//! 13. *pieces* cuts guarded domains into boxes, most of which need no guard;
+//! 14. *products* moves factors without reduced axes behind reductions, and orders the others as contractions;
+//! 15. *gathered* copies gathered rows that are read often, *across* stores reductions in the order of their input, and
+//!     *fuse maps* joins the epilogues that these added;
+//! 16. *hoist* evaluates slow functions of few axes once;
+//! 17. *arg* gives argmax and argmin a dense output;
+//! 18. *factors* moves scales of contractions to the smaller operand;
+//! 19. *turned*, *tables* and *rows* copy strided operands;
+//! 20. *emit* assigns memory to arrays and kernels to statements;
+//! 21. *forward* reverses axes of negative stride.
 
 mod across;
 mod arg;
@@ -87,8 +86,8 @@ use ijk_ir::core::{Instance, Program};
 use plan::Plan;
 use verify::verify;
 
-/// A statement of at most this many points is evaluated point by point, in the order of its
-/// domain, with one rounding for each operation.
+/// A statement of at most this many points is evaluated point by point, in the order of its domain, with one rounding
+/// per operation.
 pub const SMALL_DOMAIN: u64 = 256;
 
 /// Plans a program for element types and shapes, and the memory layout of its inputs and outputs.
@@ -114,13 +113,13 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     if fits(&plan).is_ok() {
         return Ok(plan);
     }
-    // Slower, but its temporaries are as large as a block of rows wherever that is possible.
+    // Slower, but temporaries have the size of a block of rows where possible.
     let blocks = Layout { near: 0, ..layout.clone() };
     let smaller = emit::plan(&graph, &blocks)?;
     if fits(&smaller).is_ok() {
         return Ok(smaller);
     }
-    // Slower still: what is scattered, and factors of what is reduced, are never stored, and no border copied.
+    // Slower still: without the passes that store intermediates for speed only.
     let mut smallest = smaller;
     for left_out in
         [&[SCATTERS, QUOTIENTS][..], &[SCATTERS, QUOTIENTS, PRODUCTS, GATHERED, ACROSS, HOIST]]
@@ -133,7 +132,7 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     fits(&smallest).map(|()| smallest)
 }
 
-/// The graph with copies of arrays whose rows lie apart, if there is anything to copy.
+/// The graph with copies of strided arrays; `None` if there is nothing to copy.
 fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     let turned = turned::copied(graph, layout);
     let tables = tables::copied(turned.as_ref().unwrap_or(graph), layout).or(turned);
@@ -143,7 +142,7 @@ fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     Some(copied)
 }
 
-/// The graph after all passes that are wanted.
+/// Applies the passes that are `wanted`.
 fn passed(mut graph: Graph, wanted: impl Fn(&str) -> bool) -> Graph {
     for (name, pass) in PASSES.into_iter().filter(|(name, _)| wanted(name)) {
         pass(&mut graph);

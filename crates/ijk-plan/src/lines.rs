@@ -1,17 +1,16 @@
-//! Temporaries whose rows are short, with a longer axis innermost, and others as what they go with.
+//! Axis order of temporaries: long axes innermost, and as in the arrays that they are computed with.
 //!
-//! `k[h,w,r,s] = g[r,s] * EXP(x[h+r,w+s])` has rows of as many elements as a window is wide, while the image has long
-//! ones. Nobody sees in which order the axes of a temporary lie: as `k[h,r,s,w]` it is computed, and read, along the
-//! rows of the image.
+//! `k[h,w,r,s] = g[r,s] * EXP(x[h+r,w+s])` has rows of the width of a window, while those of the image are long. The
+//! layout of a temporary is free: as `k[h,r,s,w]` it is written and read along rows of the image.
 
 use crate::graph::{Graph, Node, Stmt};
 use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use std::collections::BTreeSet;
 
-/// Rows shorter than this are short,
+/// Rows of fewer elements are short.
 pub(crate) const SHORT: u64 = 16;
-/// and others at least so long.
+/// Rows of at least this many elements are long.
 const LONG: u64 = 64;
 
 /// Runs the pass.
@@ -36,7 +35,7 @@ pub(crate) fn lengthen(graph: &mut Graph) {
     }
 }
 
-/// Lays the axes of an array out in another order: the first is the one at `order[0]`.
+/// Permutes the axes of an array: `order[0]` becomes the first.
 pub(crate) fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
     let shape = &mut graph.arrays[array.0 as usize].shape;
     *shape = order.iter().map(|&dim| shape[dim]).collect();
@@ -57,8 +56,8 @@ pub(crate) fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
     }
 }
 
-/// Lays temporaries out as arrays lie from which they are computed, and for which: `w[d,b] = EXP(x[b,d])` and
-/// `y[b,d] = w[d,b]/t[b]` go along rows of `x` and `y`, and across those of `w` as it is written.
+/// Lays temporaries out as the arrays they are computed from, and used with: `w[d,b] = EXP(x[b,d])` and
+/// `y[b,d] = w[d,b]/t[b]` are contiguous in `x` and `y`, and strided in `w` as written.
 fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
     for at in 0..graph.statements.len() {
         let array = graph.statements[at].out;
@@ -87,7 +86,7 @@ fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
     }
 }
 
-/// The orders in which a statement's other arrays have the axes of one.
+/// Axis orders of an array that match the layout of the statement's other arrays.
 fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
     let reads = stmt.value.nodes.iter().filter_map(|node| match node {
         Node::Access(read, places) => Some((*read, places)),
@@ -109,7 +108,7 @@ fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
     others.filter_map(|(other, axes)| order(*other, axes.as_ref()?)).collect()
 }
 
-/// Arrays whose axes others see, or elements of which are read by indices.
+/// Arrays whose layout is visible outside, or whose elements are indices.
 fn fixed(graph: &Graph) -> BTreeSet<ArrayId> {
     let mut fixed: BTreeSet<ArrayId> =
         graph.inputs.iter().chain(&graph.outputs).chain(&graph.partial).copied().collect();
@@ -128,7 +127,7 @@ fn fixed(graph: &Graph) -> BTreeSet<ArrayId> {
     fixed
 }
 
-/// Whether a map stores short rows, and has long ones.
+/// Tells whether a map stores short rows although it has a long axis.
 fn has_short_rows(graph: &Graph, stmt: &Stmt) -> bool {
     let shape = &graph.array(stmt.out).shape;
     stmt.reduce.is_none()
@@ -138,7 +137,7 @@ fn has_short_rows(graph: &Graph, stmt: &Stmt) -> bool {
         && shape.iter().any(|&n| n >= LONG)
 }
 
-/// The last long axis of a map's output, if what it reads lies along that.
+/// Last long axis of a map's output, if its operands are contiguous along it.
 fn longer(graph: &Graph, stmt: &Stmt) -> Option<usize> {
     let shape = &graph.array(stmt.out).shape;
     let dim = shape.iter().rposition(|&n| n >= SHORT).filter(|&dim| shape[dim] >= LONG)?;
@@ -150,7 +149,7 @@ fn longer(graph: &Graph, stmt: &Stmt) -> Option<usize> {
         let mentions = |e: &IndexExpr| index::depends(e, axis);
         match index::goes_along(last, axis) {
             true => along = true,
-            // Its rows are those that are short.
+            // This operand is contiguous along the short axis.
             false if others.iter().any(mentions) || mentions(last) => return None,
             false => {}
         }

@@ -1,22 +1,22 @@
-//! Where temporaries lie in the arena they share.
+//! The arena of temporaries: best-fit allocation of ranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every temporary starts at a multiple of this many bytes.
+/// Alignment of temporaries, in bytes.
 const ALIGNMENT: u64 = 64;
 
-/// Hands out ranges of one arena, the best fit among those given back.
+/// Allocator of one arena, best fit among freed ranges.
 #[derive(Default)]
 pub(crate) struct Arena {
     /// Free ranges below `end`: start to length, no two adjacent.
     free: BTreeMap<u64, u64>,
-    /// The same by length, then start.
+    /// The free ranges by length, then start.
     by_length: BTreeSet<(u64, u64)>,
     end: u64,
 }
 
 impl Arena {
-    /// The start of a range of `bytes`; `None` where that is beyond any address.
+    /// Allocates `bytes`; returns the start, or `None` if that exceeds the address space.
     pub(crate) fn allocate(&mut self, bytes: u64) -> Option<u64> {
         let length = bytes.checked_next_multiple_of(ALIGNMENT)?;
         if length == 0 {
@@ -32,7 +32,7 @@ impl Arena {
         Some(start)
     }
 
-    /// A range at the end, the free range there included.
+    /// Allocates at the end, merged with a free range there.
     fn extend(&mut self, length: u64) -> Option<u64> {
         let mut start = self.end;
         if let Some((&last, &free)) = self.free.last_key_value()
@@ -45,7 +45,7 @@ impl Arena {
         Some(start)
     }
 
-    /// Gives back a range that [`allocate`](Self::allocate) gave for `bytes`.
+    /// Frees a range that [`allocate`](Self::allocate) returned for `bytes`.
     pub(crate) fn release(&mut self, start: u64, bytes: u64) {
         let (mut start, mut length) = (start, bytes.next_multiple_of(ALIGNMENT));
         if length == 0 {

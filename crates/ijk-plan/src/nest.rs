@@ -1,4 +1,4 @@
-//! The body of a loop nest: loads where positions are affine, computed offsets where they are not.
+//! Lowering of a loop nest's body: loads at affine positions, gathers at computed ones.
 
 use crate::buffers::Buffers;
 use crate::emit::affine;
@@ -10,7 +10,7 @@ use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr};
 use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 use std::borrow::Cow;
 
-/// Collects loads and nodes of one nest.
+/// Builder of the loads and nodes of one nest.
 pub(crate) struct Emitter<'a> {
     graph: &'a Graph,
     buffers: &'a Buffers,
@@ -18,14 +18,14 @@ pub(crate) struct Emitter<'a> {
     axes: usize,
     loads: Vec<Load>,
     body: Vec<Node>,
-    /// Whether a point counts, as far as guards are emitted; `None` where all do.
+    /// Conjunction of the guards emitted so far; `None` if there is none.
     mask: Option<NodeId>,
-    /// Elements that indices read.
+    /// Elements that indices depend on, with their nodes.
     elements: Vec<(Access, NodeId)>,
 }
 
 impl<'a> Emitter<'a> {
-    /// An emitter over a statement's domain, the statement's guards as mask.
+    /// Creates an emitter over a statement's domain, with its guards as mask.
     pub(crate) fn new(graph: &'a Graph, buffers: &'a Buffers, stmt: &Stmt) -> Self {
         let (extents, axes) = (stmt.extents(), stmt.axes.len());
         let (loads, body, elements) = (Vec::new(), Vec::new(), Vec::new());
@@ -34,7 +34,7 @@ impl<'a> Emitter<'a> {
         emitter
     }
 
-    /// Narrows the mask to points where an index is in bounds.
+    /// Adds the condition that an index is in bounds to the mask.
     fn guard(&mut self, e: &IndexExpr, extent: u64) {
         let value = self.index(e);
         let (least, greatest) = index::range(e, &self.extents);
@@ -56,22 +56,22 @@ impl<'a> Emitter<'a> {
         });
     }
 
-    /// `value` where points count, else `other`.
+    /// `value` where the mask holds, else `other`.
     fn masked(&mut self, value: NodeId, other: Scalar) -> NodeId {
         let Some(mask) = self.mask else { return value };
         let other = self.push(Node::Const(other));
         self.push(Node::Select(mask, value, other))
     }
 
-    /// Whether an access is in bounds at all points, skipped ones included.
+    /// Tells whether an access is in bounds at all points, skipped ones included.
     pub(crate) fn stays_inside(&self, array: ArrayId, index: &[IndexExpr]) -> bool {
         let places = index.iter().zip(&self.graph.array(array).shape);
         self.mask.is_none() || { places }
             .all(|(e, extent)| bounds::holds(e, *extent, &self.extents))
     }
 
-    /// What a statement that combines stores instead: the identity combined with the value, the
-    /// identity alone where a point is skipped.
+    /// Value to store instead of a reduction of one value: the identity combined with it, and the identity alone at
+    /// skipped points.
     pub(crate) fn stored(&mut self, value: NodeId, monoid: Monoid, dtype: DType) -> NodeId {
         let identity = scalar::identity(monoid, dtype);
         let start = self.push(Node::Const(identity));
@@ -79,7 +79,7 @@ impl<'a> Emitter<'a> {
         self.masked(combined, identity)
     }
 
-    /// The value, where points are skipped one that changes nothing it is combined with.
+    /// The value, replaced by a neutral one at skipped points.
     pub(crate) fn neutral_where_masked(
         &mut self,
         value: NodeId,
@@ -92,7 +92,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Loads and nodes, the value `root` last.
+    /// Returns loads and nodes, with the node `root` last.
     pub(crate) fn finish(mut self, root: NodeId) -> (Vec<Load>, Vec<Node>) {
         if root.0 as usize + 1 != self.body.len() {
             self.body.push(self.body[root.0 as usize].clone());
@@ -100,7 +100,7 @@ impl<'a> Emitter<'a> {
         (self.loads, self.body)
     }
 
-    /// The node of an expression's value.
+    /// Emits an expression; returns its node.
     pub(crate) fn value(&mut self, value: &Expr) -> NodeId {
         let types = self.graph.node_types(value);
         let mut nodes: Few<NodeId> = Few::with_capacity(value.nodes.len());
@@ -140,8 +140,7 @@ impl<'a> Emitter<'a> {
         nodes.last().copied().unwrap_or(NodeId(0))
     }
 
-    /// Where an array is indexed: its origin, a step for each axis, and what divisions and
-    /// remainders add.
+    /// Position of an access: origin, strides, and the computed offset of divisions, remainders and elements.
     pub(crate) fn place(
         &mut self,
         array: ArrayId,
@@ -161,8 +160,8 @@ impl<'a> Emitter<'a> {
         (Base { buffer, offset }, strides, computed)
     }
 
-    /// The same where it may be out of bounds: axes of the array where it may be are computed, and
-    /// 0 where points are skipped.
+    /// Position of an access that may be out of bounds: dimensions that may be are computed, with offset 0 at skipped
+    /// points.
     pub(crate) fn masked_place(
         &mut self,
         array: ArrayId,
@@ -181,7 +180,7 @@ impl<'a> Emitter<'a> {
         (base, strides, Some(self.masked(offset, Scalar::I64(0))))
     }
 
-    /// Indices of the output that are not masked.
+    /// Indices of the output that are affine and in bounds at all points.
     pub(crate) fn fixed_places<'s>(&self, stmt: &'s Stmt) -> Cow<'s, [IndexExpr]> {
         if self.stays_inside(stmt.out, &stmt.out_index) {
             return Cow::Borrowed(&stmt.out_index);
@@ -191,7 +190,7 @@ impl<'a> Emitter<'a> {
         Cow::Owned(places.filter(|(_, safe)| *safe).map(|(e, _)| e.clone()).collect())
     }
 
-    /// For each axis of an array, whether an index is affine there and always in bounds.
+    /// For each dimension of an array, tells whether its index is affine and always in bounds.
     pub(crate) fn safe_places(&self, array: ArrayId, index: &[IndexExpr]) -> Vec<bool> {
         let safe = |(e, extent): (&IndexExpr, &u64)| {
             e.is_affine() && bounds::holds(e, *extent, &self.extents)
@@ -233,7 +232,7 @@ impl<'a> Emitter<'a> {
         self.share(Node::Load(at as u32))
     }
 
-    /// The value of an index expression.
+    /// Emits an index expression as an i64.
     fn index(&mut self, e: &IndexExpr) -> NodeId {
         let mut coefficients = vec![0; self.axes];
         for (coefficient, atom) in &e.terms {
@@ -253,7 +252,7 @@ impl<'a> Emitter<'a> {
         sum.unwrap_or_else(|| self.share(affine))
     }
 
-    /// `coefficient · atom`, where the atom is no axis.
+    /// `coefficient · atom`; `None` if the atom is an axis.
     fn term(&mut self, coefficient: i64, atom: &Atom) -> Option<NodeId> {
         let value = match atom {
             Atom::Axis(_) => return None,
@@ -278,8 +277,8 @@ impl<'a> Emitter<'a> {
         self.share(Node::Binary(op, e, divisor))
     }
 
-    /// An element that an index reads, as i64. Once one is read, that is it: wherever the point
-    /// counts, its value is the same.
+    /// An element that an index depends on, as an i64. Later uses share the node: its value is the same wherever the
+    /// mask holds.
     fn element(&mut self, access: &Access) -> NodeId {
         let same = |(a, _): &&(Access, NodeId)| a.array == access.array && a.index == access.index;
         if let Some((_, node)) = self.elements.iter().find(same) {
@@ -304,7 +303,7 @@ impl<'a> Emitter<'a> {
         self.share(Node::Const(Scalar::I64(value)))
     }
 
-    /// The node, or an equal one there is. Not for floating-point constants: 0 equals -0.
+    /// Adds a node, or finds an equal one. Not for floating-point constants: 0 equals -0.
     fn share(&mut self, node: Node) -> NodeId {
         match self.body.iter().position(|n| *n == node) {
             Some(at) => NodeId(at as u32),
@@ -318,12 +317,12 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// 1, or true.
+/// One of an element type; `true` for booleans.
 fn one(dtype: DType) -> Scalar {
     scalar::identity(Monoid::Mul, dtype)
 }
 
-/// What changes nothing it is combined with, -0.0 included.
+/// The value that leaves any other unchanged when combined, -0.0 included.
 fn neutral(monoid: Monoid, dtype: DType) -> Scalar {
     match (monoid, dtype) {
         (Monoid::Add, DType::F32) => Scalar::F32(-0.0),

@@ -1,8 +1,7 @@
-//! Plans of products along a path, step by step, without the passes.
+//! Direct planning of tensor products along a path, without the passes.
 //!
-//! Most of what the passes look for cannot be in a product of tensors: indices are bare, domains whole, values
-//! products of two elements. A network of hundreds of tiny tensors takes less time to run than to go
-//! through them all, so its steps are written down as they are.
+//! Products of tensors have bare indices, whole domains and values of two factors: the passes would find nothing. A
+//! network of hundreds of tiny tensors runs in less time than the passes take, so its steps are emitted directly.
 
 use crate::buffers::bytes;
 use crate::contraction::is_worth;
@@ -18,15 +17,15 @@ use ijk_ir::core::Span;
 use ijk_ir::einsum::{Multiplication, Product, operators};
 use ijk_types::{DType, Reducer};
 
-/// Plans a product of tensors along a path; `None` where it is better planned as a program: a step
-/// multiplies more than two, an index stands twice in the result, something is empty, arrays are so large
-/// that steps had better go through them together or be copied before, or memory is short.
+/// Plans a product of tensors along a path. `None` if it is better planned as a program: a step multiplies more than
+/// two tensors, the result repeats an index, an extent is 0, intermediates are large enough for sweeps or copies to
+/// pay, or memory is short.
 ///
 /// # Errors
 /// [`PlanError`] if an array is larger than the address space.
 ///
 /// # Panics
-/// If a step names a position twice, or one that there is not.
+/// If a step repeats a position, or names one that does not exist.
 ///
 /// ```
 /// use ijk_ir::einsum::Product;
@@ -73,20 +72,20 @@ pub fn plan_product(
     Ok(network.finish())
 }
 
-/// Points up to which an index that only one factor has is summed with the product.
+/// Points up to which an index of a single factor is summed within the product.
 const FEW: u64 = 4096;
 
-/// Points of a step that take longer than the passes, which may find an operand better copied.
+/// Points of a step whose run time exceeds that of the passes, which may copy an operand.
 const LONG: u64 = 1 << 26;
 
-/// Steps from which on a network is planned as such even where its intermediates are large.
+/// Steps from which on a network is planned directly even if intermediates are large.
 const MANY: usize = 16;
 
 struct Network<'a> {
     product: &'a Product,
     dtype: DType,
     layout: &'a Layout,
-    /// For each operand and each result of a step, its buffer.
+    /// Buffers of operands and of results of steps.
     buffers: Vec<BufferId>,
     arena: Arena,
     plan: Plan,
@@ -109,7 +108,7 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Bytes of an array, if it can be had.
+    /// Bytes of an array, if it fits in the address space.
     fn bytes(&self, shape: &[u64]) -> Result<u64, PlanError> {
         bytes(&ArrayInfo { dtype: self.dtype, shape: shape.to_vec() })
     }
@@ -120,7 +119,7 @@ impl<'a> Network<'a> {
         self.plan.buffers.push(Buffer { place, dtype: self.dtype, shape, strides });
     }
 
-    /// Adds a step; says whether it may stand alone.
+    /// Adds a step; returns false if the network is better planned as a program.
     fn step(
         &mut self,
         steps: &[Multiplication],
@@ -155,7 +154,7 @@ impl<'a> Network<'a> {
         Ok(true)
     }
 
-    /// What computes a step into the newest buffer; `None` where a factor had better be summed before, or copied.
+    /// The kernel that computes a step into the newest buffer; `None` if a factor is better summed or copied first.
     fn kernel(&self, steps: &[Multiplication], step: &Multiplication) -> Option<Step> {
         let place = |buffer: BufferId, axes: &[Option<u32>]| {
             let array_strides = &self.plan.buffers[buffer.0 as usize].strides;

@@ -1,9 +1,8 @@
-//! Domains where points are skipped, cut into boxes.
+//! Peeling: guarded domains cut into boxes, most of which need no guard.
 //!
-//! Where an index of several axes leaves its bounds (`[p + f - 1]`), it does so near the ends of
-//! an axis only. The domain is cut there: what is inside needs no guard, and a value of the axis
-//! near its ends leaves one box of the others. Pieces accumulate into the array one after another,
-//! always in the same order.
+//! An index of several axes (`[p + f - 1]`) leaves its bounds near the ends of an axis only. The interior needs no
+//! guard, and each value of the axis near its ends leaves one box of the other axes. Pieces accumulate into the array
+//! one after another, always in the same order.
 
 use crate::bounds::{Guard, narrow, within};
 use crate::graph::{Graph, Stmt};
@@ -12,9 +11,9 @@ use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{Atom, Init};
 use ijk_types::Reducer;
 
-/// Most pieces of a statement,
+/// Greatest number of pieces of a statement.
 const MOST_PIECES: usize = 128;
-/// and fewest points for each.
+/// Least average number of points per piece.
 const PIECE_POINTS: u64 = 64;
 
 /// Runs the pass.
@@ -31,9 +30,9 @@ pub(crate) fn cut(graph: &mut Graph) {
     }
 }
 
-/// Adds the pieces of a statement, each accumulating into what the one before left.
+/// Adds the pieces of a statement as a chain; each accumulates into the result of the one before.
 pub(crate) fn chain(graph: &mut Graph, stmt: Stmt, mut pieces: Vec<Stmt>) {
-    // The largest first: it may replace what the array holds, where it starts from nothing.
+    // The largest piece first: it can overwrite identities instead of accumulating.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.points()));
     let count = pieces.len();
     let info = graph.array(stmt.out);
@@ -47,7 +46,7 @@ pub(crate) fn chain(graph: &mut Graph, stmt: Stmt, mut pieces: Vec<Stmt>) {
     }
 }
 
-/// The pieces of a statement, at least one; `None` where it is better left as it is.
+/// Pieces of a statement, at least one; `None` if it is better left whole.
 fn pieces(stmt: &Stmt) -> Option<Vec<Stmt>> {
     let monoid = matches!(stmt.reduce, Some(Reducer::Monoid(_)));
     if stmt.points() <= SMALL_DOMAIN || !monoid {
@@ -59,9 +58,9 @@ fn pieces(stmt: &Stmt) -> Option<Vec<Stmt>> {
     finely.or_else(|| all_pieces(stmt, budget, coarse)).filter(|all| !all.is_empty())
 }
 
-/// Cuts pieces as long as one can be cut; `None` if they would be too many, or nothing is cut.
+/// Cuts pieces until no guard can be peeled; `None` if they exceed the budget or nothing is cut.
 fn all_pieces(stmt: &Stmt, budget: usize, ranges: fn(Cuts) -> Vec<Range>) -> Option<Vec<Stmt>> {
-    // Pieces with how many guards, from the first, stay as they are.
+    // Pieces with the number of leading guards that stay.
     let (mut open, mut done) = (vec![(stmt.clone(), 0)], Vec::new());
     while let Some((piece, settled)) = open.pop() {
         let guards = piece.guards.iter().enumerate().skip(settled);
@@ -85,7 +84,7 @@ fn all_pieces(stmt: &Stmt, budget: usize, ranges: fn(Cuts) -> Vec<Range>) -> Opt
     Some(done)
 }
 
-/// The statement with an axis cut to a range of its values.
+/// The statement with an axis restricted to a range.
 pub(crate) fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stmt> {
     let mut bounds: Vec<(i128, i128)> =
         stmt.axes.iter().map(|axis| (0, i128::from(axis.extent) - 1)).collect();
@@ -96,11 +95,10 @@ pub(crate) fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stm
     within(stmt, &bounds)
 }
 
-/// First and last value of an axis, and whether the guard stays for these.
+/// First and last value of an axis, and true if the guard stays there.
 type Range = ((i128, i128), bool);
 
-/// Where an index of several axes is certainly in bounds: for values of one axis between two,
-/// of those it has.
+/// Interval of an axis in which an index of several axes is always in bounds.
 #[derive(Clone, Copy)]
 struct Cuts {
     axis: usize,
@@ -110,20 +108,20 @@ struct Cuts {
 }
 
 impl Cuts {
-    /// Values outside.
+    /// Number of values outside of the interval.
     fn outside(&self) -> i128 {
         self.extent - (self.last - self.first + 1)
     }
 }
 
-/// The interior as one range, each value outside as one.
+/// The interior as one range, and each value outside on its own.
 fn fine(cuts: Cuts) -> Vec<Range> {
     let each = (0..cuts.first).chain(cuts.last + 1..cuts.extent).take(MOST_PIECES + 1);
     let inside = (cuts.first, cuts.last);
     std::iter::once((inside, false)).chain(each.map(|x| ((x, x), false))).collect()
 }
 
-/// The interior as one range, what is before and after it as others, which keep their guards.
+/// The interior as one range, and guarded ranges before and after it.
 fn coarse(cuts: Cuts) -> Vec<Range> {
     let all = [
         ((cuts.first, cuts.last), false),
@@ -133,8 +131,7 @@ fn coarse(cuts: Cuts) -> Vec<Range> {
     all.into_iter().filter(|((from, to), _)| from <= to).collect()
 }
 
-/// Where to cut for a guard: the axis with the fewest values outside of an interior that is not
-/// empty, among those the longest.
+/// Best cut for a guard: the axis with the fewest values outside of a nonempty interior; the longest among those.
 fn cuts(stmt: &Stmt, (e, extent): &Guard) -> Option<Cuts> {
     if !e.is_affine() {
         return None;
@@ -147,7 +144,7 @@ fn cuts(stmt: &Stmt, (e, extent): &Guard) -> Option<Cuts> {
         let axis = axis.0 as usize;
         let (c, n) = (i128::from(*coefficient), i128::from(extents[axis]));
         let own = c.saturating_mul(n - 1);
-        // What the other terms give, at least and at most.
+        // Range of the sum of all other terms.
         let low = least.saturating_sub(own.min(0));
         let high = greatest.saturating_sub(own.max(0));
         // 0 <= c·x + low and c·x + high <= last.

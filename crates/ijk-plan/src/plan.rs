@@ -1,4 +1,4 @@
-//! What a planned program is: kernels over affine accesses to buffers.
+//! Plans: kernels over affine accesses to buffers.
 //!
 //! All offsets and strides count elements, not bytes.
 
@@ -16,24 +16,24 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// Kernels, to run in order.
     pub steps: Vec<Step>,
-    /// Bytes of the one arena that temporaries share.
+    /// Bytes of the arena that temporaries share.
     pub arena: usize,
 }
 
 /// Memory that kernels read and write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Whose it is.
+    /// Argument, result or temporary.
     pub place: Place,
     /// Its element type.
     pub dtype: DType,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// For each axis, how many elements apart two neighbours lie; may be 0 or negative for inputs.
+    /// Stride of each axis, in elements; may be 0 or negative for inputs.
     pub strides: Vec<isize>,
 }
 
-/// Where a buffer lives.
+/// Location of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The argument of that position.
@@ -51,46 +51,46 @@ pub enum Step {
     Fill(BufferId, Scalar),
     /// `c[…] = reduce over k of map(a[…], b[…])`.
     Contract(Contraction),
-    /// The same where rows have right operands of their own: `c[m, …] = reduce over k of map(a[m, …], b[index[m], …])`.
+    /// A contraction whose rows have right operands of their own:
+    /// `c[m, …] = reduce over k of map(a[m, …], b[index[m], …])`.
     Grouped(Box<Grouped>),
     /// `out[…, n] = reduce of from[…, 0], …, from[…, n]`.
     Scan(Scan),
     /// Anything else: a fused loop nest.
     Nest(Nest),
-    /// Several steps, block of rows by block of rows.
+    /// Several steps fused by blocks of rows.
     Sweep(Box<Sweep>),
 }
 
-/// Steps that go through their arrays together, one block of rows after another: what one writes
-/// is still near when the next reads it, and temporaries are as large as a block. Blocks can run in
-/// any order, or side by side.
+/// Several steps fused by blocks of rows: the output of one step is in cache when the next reads it, and temporaries
+/// have the size of a block. Blocks can run in any order, or in parallel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// The axes that all steps have in common, cut into blocks: each combination is one block.
+    /// The axes that all steps share, cut into blocks; each combination is one block.
     pub axes: Vec<SweepAxis>,
-    /// For each input of the body, what it shows of a buffer.
+    /// For each input of the body, its window into a buffer.
     pub inputs: Vec<Window>,
-    /// The same for each output. Windows of different blocks have no element in common.
+    /// For each output of the body, its window. Windows of different blocks are disjoint.
     pub outputs: Vec<Window>,
-    /// The steps of one block; its arena is for one block, too.
+    /// Plan of one block; its arena is that of one block, too.
     pub body: Plan,
-    /// The steps of the last blocks along the last axis, where those have fewer rows.
+    /// Plan of the last blocks along the last axis, if those have fewer rows.
     pub rest: Option<Plan>,
-    /// Other bodies for blocks that need a part of what they see only.
+    /// Bodies for blocks that need a part of their inputs only.
     pub narrow: Option<Narrow>,
 }
 
-/// Bodies of a sweep that leave out what a mask makes the identity of each reduction, as long as numbers that it
-/// is joined with are finite: otherwise a block has the whole body.
+/// Bodies of a sweep that skip values which a mask makes the identity of each reduction. That holds as long as the
+/// values that they are combined with are finite; otherwise the block runs the whole body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Narrow {
-    /// The steps of a block, over the same inputs and outputs.
+    /// Plans of a block, over the same inputs and outputs.
     pub bodies: Vec<Plan>,
-    /// For each block along the last axis the body that suffices; `None` for the whole one.
+    /// For each block along the last axis, the body that suffices; `None` for the whole one.
     pub of_blocks: Vec<Option<usize>>,
-    /// Inputs of the body whose buffers hold finite numbers only.
+    /// Inputs of the body that must be finite.
     pub finite_inputs: Vec<usize>,
-    /// Outputs that do so, too, once the narrow body has run; if not, the whole one runs after it.
+    /// Outputs that must be finite after the narrow body ran; if not, the whole body runs after it.
     pub finite_outputs: Vec<usize>,
 }
 
@@ -101,28 +101,28 @@ pub struct SweepAxis {
     pub name: String,
     /// Number of values.
     pub extent: usize,
-    /// How many of them a block has; it divides the extent but for the last axis.
+    /// Values per block; it divides the extent except on the last axis.
     pub block: usize,
 }
 
 impl SweepAxis {
-    /// Blocks along the axis, a shorter last one included.
+    /// Number of blocks along the axis, a shorter last one included.
     pub fn blocks(&self) -> usize {
         self.extent.div_ceil(self.block.max(1))
     }
 }
 
-/// What a block of a [`Sweep`] sees of a buffer: from its element at `Σ stride · row` on, where
-/// `row` is the first of the block.
+/// View of a block of a [`Sweep`] into a buffer: from the element at `Σ stride · row` on, where `row` is the first row
+/// of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The buffer.
     pub buffer: BufferId,
-    /// For each axis of the sweep, the step; 0 where every block sees the same.
+    /// Stride along each axis of the sweep; 0 if every block has the same view.
     pub strides: Vec<isize>,
 }
 
-/// A function of what a contraction joins: of differences, it makes distances.
+/// A function applied to `map(a, b)` before it is reduced: for distances, on differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
     /// `x * x`.
@@ -136,13 +136,13 @@ pub enum Then {
 /// written; it is read only by one that accumulates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contraction {
-    /// Element type of all three.
+    /// Element type of operands and output.
     pub dtype: DType,
-    /// What joins an element of `a` (left) and one of `b` (right).
+    /// Operator that joins an element of `a` (left) and one of `b` (right).
     pub map: BinaryOp,
-    /// What becomes of what is joined, before it is combined.
+    /// Function of the joined value.
     pub then: Option<Then>,
-    /// What combines over k.
+    /// Monoid of the reduction.
     pub reduce: Monoid,
     /// Left operand.
     pub a: Base,
@@ -150,7 +150,7 @@ pub struct Contraction {
     pub b: Base,
     /// Output.
     pub c: Base,
-    /// Whether to combine with what `c` holds: `c = reduce(c, reduce over k …)`.
+    /// Accumulate into `c`: `c = reduce(c, reduce over k …)`.
     pub accumulate: bool,
     /// The axes, in the order of the domain; extents may be 0 or 1.
     pub axes: Vec<ContractionAxis>,
@@ -159,8 +159,8 @@ pub struct Contraction {
 }
 
 impl Contraction {
-    /// Whether an engine contracts this pair on elements of that type. The others are nests: maps
-    /// that can fail, that change the type, or that have no one vector instruction.
+    /// Tells whether engines have contraction kernels for these operators and type. Others become nests: maps that can
+    /// fail, that change the type, or that are no single vector instruction.
     pub fn supports(dtype: DType, (map, then): (BinaryOp, Option<Then>), reduce: Monoid) -> bool {
         use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
         let accepted = map.accepts().contains(dtype) && reduce.op().accepts().contains(dtype);
@@ -176,23 +176,23 @@ impl Contraction {
     }
 }
 
-/// A contraction whose right operand is another one for each row (of the axes M), by an index: rows with the same one
-/// go together. Rows whose index is none of a group's hold the identity.
+/// A contraction in which each row (of the axes M) selects its right operand by an index; rows of the same group are
+/// multiplied together. Rows with an index out of range hold the identity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grouped {
-    /// The contraction, with the operand of the first group; it does not accumulate.
+    /// The contraction with the first group's operand; it does not accumulate.
     pub each: Contraction,
-    /// An array of i32 or i64.
+    /// The index array, of i32 or i64.
     pub index: Base,
     /// Its element type.
     pub index_dtype: DType,
-    /// For each axis of the contraction, the step in it; 0 for others than M.
+    /// Stride of the index array along each axis of the contraction; 0 for axes other than M.
     pub index_steps: Vec<isize>,
-    /// What an element is for the first group.
+    /// Index of the first group.
     pub first: i64,
-    /// How many there are, the next one for the next number.
+    /// Number of groups, with consecutive indices.
     pub groups: usize,
-    /// Elements of the right operand from one to the next.
+    /// Stride between groups in the right operand.
     pub step: isize,
 }
 
@@ -201,7 +201,7 @@ pub struct Grouped {
 pub struct Base {
     /// The buffer.
     pub buffer: BufferId,
-    /// Elements from the buffer's first (its index 0, 0, …) to the origin.
+    /// Offset of the origin from the buffer's element of index 0, 0, ….
     pub offset: isize,
 }
 
@@ -210,15 +210,15 @@ pub struct Base {
 pub struct ContractionAxis {
     /// Its letter.
     pub name: String,
-    /// Which bundle it belongs to.
+    /// Its bundle.
     pub role: Role,
     /// Number of values.
     pub extent: usize,
-    /// Step in `a`.
+    /// Stride of `a`.
     pub a: isize,
-    /// Step in `b`.
+    /// Stride of `b`.
     pub b: isize,
-    /// Step in `c`.
+    /// Stride of `c`.
     pub c: isize,
 }
 
@@ -235,38 +235,38 @@ pub enum Role {
     K,
 }
 
-/// `to[rows, n] = reduce of from[rows, 0], …, from[rows, n]`, along one axis of any step. Every
-/// element of `to` that the axes reach is written, and is another one at each point.
+/// `to[rows, n] = reduce of from[rows, 0], …, from[rows, n]`, along one axis of any stride. Every element of `to` that
+/// the axes reach is written once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     /// Element type of both.
     pub dtype: DType,
-    /// What combines.
+    /// Monoid of the scan.
     pub reduce: Monoid,
-    /// What is read.
+    /// Input.
     pub from: Base,
-    /// What is written.
+    /// Output.
     pub to: Base,
-    /// What values are relative to, of sums of floating-point numbers.
+    /// Levels that floating-point sums are relative to.
     pub levels: Option<Levels>,
-    /// The axis along which it goes.
+    /// The scanned axis.
     pub along: ScanAxis,
-    /// The others, each combination of which is one row.
+    /// The other axes; each combination is one row.
     pub rows: Vec<ScanAxis>,
     /// The expression it computes.
     pub span: Span,
 }
 
-/// The scale of each value of a scan: `to[n] = Σ from[k] · exp(level[k] - level[n])` over `k <= n`. Levels
-/// never fall along a row, so that no exponential is more than 1; where a level is so much higher
-/// than the one before that the exponential is 0, nothing is left of what came before, NaN included.
+/// Scales of a scan's values: `to[n] = Σ from[k] · exp(level[k] - level[n])` over `k <= n`. Levels never decrease
+/// along a row, so no exponential exceeds 1. If a level rises so far that the exponential is 0, all earlier values are
+/// dropped, NaN included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// The first level.
     pub base: Base,
-    /// Step along the scan's axis; may be 0.
+    /// Stride along the scan's axis; may be 0.
     pub along: isize,
-    /// Step along each of its rows.
+    /// Stride along each of its row axes.
     pub rows: Vec<isize>,
 }
 
@@ -277,27 +277,27 @@ pub struct ScanAxis {
     pub name: String,
     /// Number of values.
     pub extent: usize,
-    /// Step in what is read; may be 0.
+    /// Stride of the input; may be 0.
     pub from: isize,
-    /// Step in what is written.
+    /// Stride of the output.
     pub to: isize,
 }
 
 /// A fused loop nest: at every point of a domain evaluate `body`, combine it into the output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nest {
-    /// The domain, in the order in which combination is stated to happen where it is.
+    /// The domain, in order of evaluation if that is fixed.
     pub axes: Vec<NestAxis>,
     /// Arrays read at affine positions.
     pub loads: Vec<Load>,
     /// Nodes in post-order; the last is the value.
     pub body: Vec<Node>,
-    /// Where the value goes.
+    /// Destination of the value.
     pub store: Store,
-    /// How values that fall on one element combine; `None` stores.
+    /// Reducer of values that are written to one element; `None` stores.
     pub reduce: Option<Reducer>,
-    /// What the output's elements start from. `Covered`: every element is reached, by points that
-    /// differ in reduced axes only, so a kernel need not initialise and may keep accumulators.
+    /// Initial contents of the output. `Covered`: every element is reached, by points that differ in reduced axes
+    /// only, so a kernel may skip initialisation and keep accumulators in registers.
     pub start: Start,
     /// Combine in lexicographic order of `axes`, one point after another, with one rounding for
     /// each operation: the order that small programs promise.
@@ -306,14 +306,13 @@ pub struct Nest {
     pub span: Span,
 }
 
-/// What elements of a nest's output hold before it runs.
+/// Contents of a nest's output before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// Nothing: the nest defines each one (the reducer's identity where reduced axes are empty).
+    /// Undefined: the nest defines each element (the reducer's identity if reduced axes are empty).
     Covered,
-    /// Values an earlier step wrote (a fill, or the `From` of a statement), which are kept where no
-    /// point falls and combined with where one does. Distinct points may fall on one element
-    /// along any axes marked [`NestAxis::collides`].
+    /// Values of an earlier step (a fill, or the `From` of a statement), which points accumulate into, and which stay
+    /// where no point writes. Distinct points may write the same element along axes marked [`NestAxis::collides`].
     Existing,
 }
 
@@ -324,10 +323,10 @@ pub struct NestAxis {
     pub name: String,
     /// Number of values.
     pub extent: usize,
-    /// Whether the output does not depend on it.
+    /// True if the output does not depend on it.
     pub reduced: bool,
-    /// Whether points that differ in it (among others) may fall on one element of the output
-    /// although it depends on it: `[i+j]`.
+    /// True if points that differ in it (among others) may write the same element although the output depends on it:
+    /// `[i+j]`.
     pub collides: bool,
 }
 
@@ -338,7 +337,7 @@ pub struct Load {
     pub base: Base,
     /// Its element type.
     pub dtype: DType,
-    /// For each axis of the nest, the step.
+    /// Stride along each axis of the nest.
     pub strides: Vec<isize>,
 }
 
@@ -349,7 +348,7 @@ pub struct NodeId(pub u32);
 /// A node of a nest's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// The element of a load (an index into [`Nest::loads`]).
+    /// An element of a load (an index into [`Nest::loads`]).
     Load(u32),
     /// A number.
     Const(Scalar),
@@ -366,39 +365,39 @@ pub enum Node {
         base: Base,
         /// Its element type.
         dtype: DType,
-        /// For each axis of the nest, the step.
+        /// Stride along each axis of the nest.
         strides: Vec<isize>,
-        /// A further computed offset, an i64.
+        /// Computed offset, an i64.
         offset: NodeId,
     },
     /// A function of one operand.
     Unary(UnaryOp, NodeId),
-    /// A function of two.
+    /// A function of two operands.
     Binary(BinaryOp, NodeId, NodeId),
-    /// The second where the first (a bool) holds, else the third.
+    /// The second operand where the first (a bool) holds, else the third.
     Select(NodeId, NodeId, NodeId),
     /// A uniform random number in `[lo, hi)`, i64 or f64 as these are: [`ijk_types::random`].
     Random {
         /// The key of the source of numbers.
         key: u64,
-        /// Which of its numbers, an i64.
+        /// Counter within the sequence, an i64.
         counter: NodeId,
-        /// Least value.
+        /// Lower bound, inclusive.
         lo: NodeId,
-        /// The values are less.
+        /// Upper bound, exclusive.
         hi: NodeId,
     },
 }
 
-/// Where a nest's value goes.
+/// Destination of a nest's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     /// Array and origin.
     pub base: Base,
     /// Its element type.
     pub dtype: DType,
-    /// For each axis of the nest, the step; 0 where it is reduced.
+    /// Stride along each axis of the nest; 0 along reduced ones.
     pub strides: Vec<isize>,
-    /// A further computed offset, for divisions and remainders in an output's index.
+    /// Computed offset, for divisions and remainders in an output's index.
     pub offset: Option<NodeId>,
 }

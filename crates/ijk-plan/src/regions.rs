@@ -1,8 +1,8 @@
-//! Maps that define a part of an array, evaluated where that is read.
+//! Fusion of maps that define a box of an array.
 //!
-//! `a[h,w] = x[h-1,w] + x[h+1,w]` gives values inside, and leaves zeros along two borders. A statement that reads each
-//! element of it once is cut there: its inner box evaluates the map in place, and boxes around that read
-//! the number that the array starts from.
+//! `a[h,w] = x[h-1,w] + x[h+1,w]` defines the interior, and leaves zeros along two borders. A consumer that reads each
+//! element once is cut along the box: the inner part evaluates the map in place, and parts around it use the initial
+//! value.
 
 use crate::expr::Builder;
 use crate::fuse::{evaluated_once, fits};
@@ -14,10 +14,10 @@ use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Scalar;
 
-/// Most boxes of a statement.
+/// Greatest number of boxes of a statement.
 const MOST_BOXES: usize = 32;
 
-/// Fewest points of a statement, by those of small ones: each box is a step of its own.
+/// Least number of points of a statement: each box is a step of its own.
 const LEAST: u64 = 64 * SMALL_DOMAIN;
 
 /// First and last position.
@@ -28,9 +28,9 @@ struct Region {
     array: ArrayId,
     /// The box.
     ranges: Vec<Range>,
-    /// The map as one over all of the output, which is to be evaluated in the box alone.
+    /// The map extended to the whole output, valid in the box only.
     map: Stmt,
-    /// The elements outside.
+    /// Value of the elements outside.
     outside: Scalar,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn fuse(graph: &mut Graph) {
 }
 
 impl Region {
-    /// The region that a statement is, if it is one.
+    /// The region that a statement defines, if it is one.
     fn of(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let shape = &graph.array(stmt.out).shape;
         let elements = shape.iter().fold(1, |n: u64, &extent| n.saturating_mul(extent));
@@ -89,7 +89,7 @@ impl Region {
     }
 }
 
-/// The axis of an index and what is added to it; no axis where it is a number. None for any other index.
+/// Axis and constant of an index `axis + constant`; `Some(None)` for a constant, and `None` for any other index.
 fn shifted(e: &IndexExpr) -> Option<Option<(usize, i64)>> {
     match e.terms[..] {
         [] => Some(None),
@@ -98,14 +98,14 @@ fn shifted(e: &IndexExpr) -> Option<Option<(usize, i64)>> {
     }
 }
 
-/// The boxes of a statement, if it reads regions.
+/// The boxes of a statement that reads regions.
 fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
     if stmt.points() < LEAST || stmt.scan.is_some() {
         return None;
     }
     let mut boxes = vec![stmt.clone()];
     let mut fused = false;
-    // From the last on: what a region reads is read by the statement then.
+    // Last region first: once it is inlined, the statement reads the regions that it reads.
     for region in regions.iter().rev() {
         let mut next = Vec::new();
         for piece in &boxes {
@@ -125,7 +125,7 @@ fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
     fused.then_some(boxes)
 }
 
-/// The parts of a box: around a region that it reads, and inside of it.
+/// Parts of a box outside and inside of a region that it reads.
 fn parts(graph: &Graph, piece: &Stmt, region: &Region) -> Option<Vec<Stmt>> {
     let places = piece.value.nodes.iter().find_map(|node| match node {
         Node::Access(array, places) if *array == region.array => Some(places.clone()),
@@ -162,7 +162,7 @@ fn parts(graph: &Graph, piece: &Stmt, region: &Region) -> Option<Vec<Stmt>> {
     Some(all)
 }
 
-/// The box, which reads the number outside of a region.
+/// The box with the region replaced by the value outside.
 fn outside(piece: &Stmt, region: &Region) -> Stmt {
     let mut builder = Builder::default();
     let root = builder.push_expr(&piece.value, |builder, leaf| {

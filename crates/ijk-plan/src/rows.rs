@@ -1,9 +1,9 @@
-//! Operands of contractions whose rows lie apart, copied so that they are neighbours.
+//! Copies of contraction operands with strided rows.
 //!
-//! A contraction's kernel reads as many rows of one operand at a time as a vector has lanes: those that are
-//! neighbours in the output. Where that operand has other axes between them, it collects single elements from lines
-//! of which it needs the rest much later, once for each block of columns. With many columns, a copy in the order of
-//! the kernel takes a small part of that time.
+//! A microkernel reads as many rows of one operand at once as a vector has lanes, those adjacent in the output. If the
+//! operand has other axes between them, packing collects single elements from cache lines whose rest is needed much
+//! later, once for each block of columns. With many columns, a copy in the kernel's order takes a small part of that
+//! time.
 
 use crate::contraction;
 use crate::graph::{Graph, Node, Stmt};
@@ -12,10 +12,10 @@ use crate::layout::{Layout, c_strides};
 use crate::sweep::FASTER;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
-/// Fewer steps of the reduced axes take no longer than what is written.
+/// With fewer steps of k, the time is bound by writing the output.
 const LEAST_STEPS: u64 = 64;
 
-/// The graph with such copies; none, if there is nothing to copy.
+/// The graph with such copies; `None` if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     let operand = |stmt| {
         let other = || thin(graph, layout, stmt).or_else(|| batched(graph, stmt));
@@ -33,16 +33,16 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     Some(copied)
 }
 
-/// An operand of a contraction.
+/// An operand of a contraction that is to be copied.
 struct Operand {
-    /// Which node of the value.
+    /// Its node in the value.
     node: usize,
     array: ArrayId,
-    /// The axes of its copy: those that are reduced, and then rows as the output has them.
+    /// Axes of the copy: reduced axes, then rows in the order of the output.
     axes: Vec<usize>,
 }
 
-/// The operand that has the rows, if they lie apart and a copy pays.
+/// The operand with the rows, if they are strided and a copy pays.
 fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
     if stmt.scan.is_some() || !contraction::is_one(graph, stmt) {
         return None;
@@ -71,12 +71,12 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
     })
 }
 
-/// Rows and columns of a product that is summed in registers, at most; and steps that it has at least.
+/// Greatest number of rows and of columns of a product whose output stays in registers; least number of steps of k.
 const THIN: u64 = 16;
 const LONG: u64 = 1 << 10;
 
-/// The operand of a product of few rows and columns over many steps that lies step by step, where the other has
-/// its columns together: one kernel takes both if they are alike.
+/// For products of few rows and columns over long k: the operand that is contiguous along k, if the other is
+/// contiguous along its columns. One kernel reads both if they are alike.
 fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
     if stmt.scan.is_some() || !contraction::is_one(graph, stmt) {
         return None;
@@ -104,10 +104,10 @@ fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
     Some(Operand { node, array: sides[node].0, axes })
 }
 
-/// Products in batches of fewer elements than this take no longer than a copy of one of their operands.
+/// Batched products of smaller operands are cheaper than a copy.
 const LEAST: u64 = 1 << 12;
 
-/// The operand of products in batches whose neighbours belong to different ones, if those of the output do not.
+/// For batched products: an operand whose contiguous axis is a batch axis, unless that of the output is the same.
 fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
     if stmt.scan.is_some() || !contraction::multiplies(graph, stmt) {
         return None;
@@ -132,21 +132,20 @@ fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
     })
 }
 
-/// How many points some axes have.
+/// Product of the extents of some axes.
 fn points(stmt: &Stmt, axes: &[usize]) -> u64 {
     axes.iter().fold(1, |n: u64, &axis| n.saturating_mul(stmt.axes[axis].extent))
 }
 
-/// Whether kernels would read single elements: the rows that are nearest to each other in memory are not those of
-/// the output's last axis, and lie within the steps.
+/// Tells whether packing would read single elements: the rows of the smallest stride are not those of the output's
+/// last axis, and steps of k have larger strides.
 fn lie_apart(axes: &[usize], last: usize, is_row: impl Fn(&usize) -> bool) -> bool {
     let nearest = axes.iter().rev().find(|axis| is_row(axis));
     let outside = axes.iter().skip_while(|axis| is_row(axis)).all(|axis| !is_row(axis));
     nearest != Some(&last) && !outside
 }
 
-/// The axes of an array's index from the largest step to the smallest, which is 1; none, if indices are
-/// anything but different axes.
+/// Axes of an index of distinct axes, by descending stride; `None` unless the smallest stride is 1.
 fn in_memory(
     graph: &Graph,
     layout: &Layout,
@@ -161,7 +160,7 @@ fn in_memory(
     (strides[last] == 1).then(|| places.into_iter().map(|place| axes[place]).collect())
 }
 
-/// How far apart neighbours lie along each axis of an array.
+/// Strides of an array.
 pub(crate) fn strides(graph: &Graph, layout: &Layout, array: ArrayId) -> Vec<isize> {
     let given = |ids: &[ArrayId], strides: &[Vec<isize>]| {
         ids.iter().position(|&id| id == array).map(|n| strides[n].clone())
@@ -171,7 +170,7 @@ pub(crate) fn strides(graph: &Graph, layout: &Layout, array: ArrayId) -> Vec<isi
         .unwrap_or_else(|| c_strides(&graph.array(array).shape))
 }
 
-/// Adds the copy, and the contraction that reads it.
+/// Adds the copy, and the redirected contraction.
 fn divide(graph: &mut Graph, mut stmt: Stmt, operand: Operand) {
     let Operand { node, array, axes } = operand;
     let Node::Access(_, from) = &stmt.value.nodes[node] else { return graph.statements.push(stmt) };

@@ -1,9 +1,8 @@
-//! What is reduced before it is scattered.
+//! Reductions split off scatters.
 //!
-//! Where several points of the output's own axes fall on one element (`~nf[2*h+r]`), a statement
-//! that also drops axes would combine each of its points into memory. It is made into two: what is
-//! reduced over the dropped axes, which may be a contraction, for each value of the others; and the
-//! scatter of that.
+//! If points that differ in kept axes write the same element (`~nf[2*h+r]`), a statement with reduced axes would
+//! accumulate each of its points in memory. It is split into the reduction over those axes, which may be a
+//! contraction, and the scatter of the result.
 
 use crate::axes::restrict;
 use crate::bounds::Guard;
@@ -12,7 +11,7 @@ use crate::{SMALL_DOMAIN, coverage, index};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
-/// So many points must fall on one that is scattered.
+/// Least number of reduced points per scattered one.
 const GAIN: u64 = 2;
 
 /// Runs the pass.
@@ -28,7 +27,7 @@ pub(crate) fn reduce_first(graph: &mut Graph) {
     }
 }
 
-/// Whether a statement scatters, and reduces enough that it pays to do so before.
+/// Tells whether a statement scatters, and reduces enough for the split to pay.
 fn wanted(graph: &Graph, stmt: &Stmt) -> bool {
     if !matches!(stmt.reduce, Some(Reducer::Monoid(_))) || stmt.points() <= SMALL_DOMAIN {
         return false;
@@ -48,7 +47,7 @@ fn divide(graph: &mut Graph, stmt: Stmt, monoid: Monoid) {
     let index = index::of_axes(members.iter().copied());
     let shape = members.iter().map(|&a| stmt.axes[a].extent).collect();
     let array = graph.new_array(graph.array(stmt.out).dtype, shape);
-    // What only tells where it goes is left to the scatter.
+    // Guards on the output's index alone are left to the scatter.
     let mut plain = true;
     stmt.for_each_index(|e| plain &= !index::reads(e));
     let read = |e: &IndexExpr| stmt.value.nodes.iter().any(|node| node.indices().contains(e));
@@ -74,8 +73,8 @@ fn divide(graph: &mut Graph, stmt: Stmt, monoid: Monoid) {
     graph.statements.push(restrict(scatter, |axis| members.contains(&axis)));
 }
 
-/// The output's axes in the order in which the scatter goes along them: of several at one place the
-/// longest stands where the output has that place, the others come first.
+/// Order of the axes of the scatter: the longest axis of each output dimension in the order of these, all others
+/// before.
 fn order(stmt: &Stmt, kept: &[bool]) -> Vec<usize> {
     let mut main: Vec<usize> = Vec::new();
     for place in &stmt.out_index {

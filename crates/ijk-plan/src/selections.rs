@@ -1,9 +1,9 @@
-//! Sums of which a comparison leaves one value.
+//! Sums in which a comparison selects one term, rewritten as gathers.
 //!
-//! `y[z,d] = F32(EQ(c[z], n)) * w[n,d]` multiplies every row of `w` by 0 or 1 and adds them up: it is `w[c[z],d]`
-//! where that row exists, and 0 elsewhere. The axis that is compared goes, and what it indexed is read at the other
-//! side of the comparison. An array that is then read at such places alone is computed there alone: of
-//! `a[t,e,h] = x[t,d] * w[e,d,h]`, which is read as `a[t,c[t],h]`, one expert for each `t`.
+//! `y[z,d] = F32(EQ(c[z], n)) * w[n,d]` multiplies every row of `w` by 0 or 1 and sums: it is `w[c[z],d]` where that
+//! row exists, and 0 elsewhere. The compared axis is removed, and its index replaced by the other side of the
+//! comparison. An array that is then read at gathered positions only is computed there only: of
+//! `a[t,e,h] = x[t,d] * w[e,d,h]`, read as `a[t,c[t],h]`, one expert for each `t`.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict};
@@ -23,7 +23,7 @@ pub(crate) fn select(graph: &mut Graph) {
     let mut at = 0;
     while at < graph.statements.len() {
         match narrowed(graph, at) {
-            // The statement stands before its reader now, and may read others so; and the reader, too.
+            // The narrowed statement now precedes its reader; both are looked at again.
             true => at -= 1,
             false => at += 1,
         }
@@ -45,12 +45,12 @@ fn remove_axes(graph: &mut Graph) {
     }
 }
 
-/// True of statements that compare numbers for equality.
+/// Tells whether a statement compares for equality.
 fn compares(stmt: &Stmt) -> bool {
     stmt.value.nodes.iter().any(|node| matches!(node, Node::Binary(BinaryOp::Eq, ..)))
 }
 
-/// The statement without an axis that a comparison fixes, which may be the value of another statement.
+/// The statement without an axis that a comparison fixes; the comparison may be in another statement.
 fn selected(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> Option<Stmt> {
     let Some(Reducer::Monoid(Monoid::Add)) = stmt.reduce else { return None };
     if stmt.scan.is_some() || graph.can_fail(stmt) {
@@ -66,7 +66,7 @@ fn selected(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> Option<S
     named.or_else(|| without_axis(graph, stmt))
 }
 
-/// Tells whether all that a statement stores is a choice.
+/// Tells whether a statement is an unguarded map with a choice as a factor.
 fn is_choice(graph: &Graph, stmt: &Stmt) -> bool {
     let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
     if !plain || graph.can_fail(stmt) {
@@ -77,12 +77,12 @@ fn is_choice(graph: &Graph, stmt: &Stmt) -> bool {
     terms.iter().any(|term| Choice::of(&stmt.value, term.root).is_some())
 }
 
-/// Sums of products of a type.
+/// The algebra of sums of products.
 fn algebra(dtype: DType) -> Algebra {
     Algebra { op: BinaryOp::Mul, monoid: Monoid::Add, dtype }
 }
 
-/// The statement without an axis that a comparison in it fixes.
+/// The statement without an axis that a comparison of its own fixes.
 fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     if !compares(stmt) {
         return None;
@@ -93,7 +93,7 @@ fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     let free = !graph.strict && stmt.points() > SMALL_DOMAIN;
     let found = terms.all.iter().filter(|term| !term.inverse).find_map(|term| {
         let choice = Choice::of(&stmt.value, term.root)?;
-        // Of what is multiplied by 0, infinities and NaN would show, as they do in small domains and strict plans.
+        // Infinities and NaN times 0 would show: they do in small domains and strict plans.
         let whole = choice.value.is_some() && term.root as usize + 1 == types.len();
         let exact = whole || !(dtype.is_float() || dtype.is_complex());
         let (axis, place) = choice.fixed(graph, stmt, &types).filter(|_| exact || free)?;
@@ -104,10 +104,10 @@ fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     at_places(Stmt { value, ..stmt.clone() }, &[(axis, place)])
 }
 
-/// A term that is 0 where two numbers differ.
+/// A term that is 0 unless two numbers are equal.
 struct Choice {
     compared: [u32; 2],
-    /// Its value where they are equal, if that is not 1.
+    /// Its value where they are equal; 1 if `None`.
     value: Option<u32>,
 }
 
@@ -128,7 +128,7 @@ impl Choice {
         }
     }
 
-    /// A reduced axis that has one value where the numbers are equal, and that value.
+    /// A reduced axis with a single value for which the numbers are equal, and that value.
     fn fixed(&self, graph: &Graph, stmt: &Stmt, types: &[DType]) -> Option<(usize, IndexExpr)> {
         let [left, right] = self.compared.map(|at| number(&stmt.value, types, at));
         let difference = index::add(&left?, &index::scale(&right?, -1)?)?;
@@ -138,7 +138,7 @@ impl Choice {
             let (own, a) = (IndexExpr::axis(*axis), axis.0 as usize);
             let rest = index::add(&difference, &index::scale(&own, -coefficient)?)?;
             let alone = !of_indices([&rest]).contains(&axis.0);
-            // The place must be an index that some array may be read by.
+            // The value must fit an index.
             let small = index::range(&rest, &stmt.extents());
             let fits = |n: i128| i64::try_from(n).is_ok();
             let bounded = index::reads(&rest) || fits(small.0) && fits(small.1);
@@ -149,7 +149,7 @@ impl Choice {
     }
 }
 
-/// An integer node as an index.
+/// An integer node as an index expression.
 fn number(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
     let integer = matches!(types[at as usize], DType::I32 | DType::I64);
     match &value.nodes[at as usize] {
@@ -159,7 +159,7 @@ fn number(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
             Some(IndexExpr::element(Access { array, index, span: Span::default() }))
         }
         Node::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
-        // Smaller numbers wrap, or become others.
+        // Narrower integers wrap around.
         Node::Binary(BinaryOp::Add, x, y) if types[at as usize] == DType::I64 => {
             index::add(&number(value, types, *x)?, &number(value, types, *y)?)
         }
@@ -172,7 +172,7 @@ fn number(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
     }
 }
 
-/// Tells whether elements that an index reads are in bounds where the statement's guards hold.
+/// Tells whether the elements in an index are in bounds where the statement's guards hold.
 fn in_bounds(graph: &Graph, stmt: &Stmt, place: &IndexExpr) -> bool {
     let extents = stmt.extents();
     let mut inside = true;
@@ -186,7 +186,7 @@ fn in_bounds(graph: &Graph, stmt: &Stmt, place: &IndexExpr) -> bool {
     inside
 }
 
-/// The value without a term that is 1, or with what it chooses in its place.
+/// The value with a term replaced by 1, or by the chosen operand.
 fn without(value: &Expr, root: u32, chosen: Option<u32>, dtype: DType) -> Option<Expr> {
     let mut builder = Builder::default();
     let mut places: Vec<u32> = Vec::with_capacity(value.nodes.len());
@@ -211,7 +211,7 @@ fn one(dtype: DType) -> Option<Scalar> {
     Some(scalar::identity(Monoid::Mul, dtype)).filter(|_| dtype != DType::Bool)
 }
 
-/// The statement at one place along each of some axes; points are skipped where such a place does not exist.
+/// The statement with some axes fixed to index expressions, guarded by their extents.
 fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
     let mut map = index::of_axes(0..stmt.axes.len());
     for (axis, place) in places {
@@ -224,8 +224,8 @@ fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
     Some(restrict(placed, |axis| places.iter().all(|(other, _)| *other != axis)))
 }
 
-/// Has an array that a statement alone reads, at places that an index computes, computed at these places: directly before
-/// the statement. Tells whether there is one.
+/// Narrows the computation of an array that one statement reads at gathered positions to these, and moves it before
+/// the reader. Returns true if there is one.
 fn narrowed(graph: &mut Graph, at: usize) -> bool {
     let Some((definition, node, array, stmt)) = narrower(graph, at) else { return false };
     graph.statements[at].value.nodes[node] = array;
@@ -234,8 +234,7 @@ fn narrowed(graph: &mut Graph, at: usize) -> bool {
     true
 }
 
-/// The statement of such an array, and the node that reads it, as it reads the smaller array that another statement
-/// computes.
+/// Position of the definition, node of the reader, its replacement, and the narrowed statement.
 fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> {
     let reader = &graph.statements[at];
     let gathers =
@@ -266,17 +265,17 @@ fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> 
     Some((definition, node, Node::Access(array, places), Stmt { out: array, ..small }))
 }
 
-/// Places along axes of an array, where it is read.
+/// Positions at which an array is read, along fixed and whole axes.
 struct Narrow {
-    /// Axes of its statement, each with the place along it, over axes of the statement.
+    /// Fixed axes of its statement, with their positions over the statement's axes.
     fixed: Vec<(usize, IndexExpr)>,
-    /// The places along the other axes, over axes of the reader.
+    /// Positions along the other axes, over axes of the reader.
     kept: Vec<IndexExpr>,
 }
 
 impl Narrow {
-    /// Of an array that is read at some places, if these go through all of it along some axes, and are computed from
-    /// those along the others.
+    /// The narrowing of a statement by the index of a reader, if that covers some axes whole, and fixes the others as
+    /// functions of these.
     fn of(graph: &Graph, reader: &Stmt, places: &[IndexExpr], stmt: &Stmt) -> Option<Self> {
         let own = index::plain_axes(&stmt.out_index)?;
         let shape = &graph.array(stmt.out).shape;
@@ -286,7 +285,7 @@ impl Narrow {
         if !(whole && starts && reduces) || stmt.scan.is_some() || graph.can_fail(stmt) {
             return None;
         }
-        // For each axis of the reader, the axis of the statement that goes with it.
+        // For each axis of the reader, the matching axis of the statement.
         let mut with: Vec<Option<usize>> = vec![None; reader.axes.len()];
         let mut kept = Vec::new();
         for ((e, &axis), &extent) in places.iter().zip(&own).zip(shape) {
@@ -315,7 +314,7 @@ impl Narrow {
         inside.then_some(narrow)
     }
 
-    /// The statement at these places.
+    /// The statement at these positions.
     fn of_statement(&self, stmt: Stmt) -> Option<Stmt> {
         let fixed = |axis: &usize| self.fixed.iter().any(|(other, _)| other == axis);
         let own = index::plain_axes(&stmt.out_index)?;

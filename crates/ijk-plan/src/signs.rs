@@ -1,9 +1,9 @@
-//! Signs that nobody sees.
+//! Demanded signs: removal of sign operations that no consumer distinguishes.
 //!
-//! A magnitude and a square are the same of `a - b`, `b - a` and `-(a - b)`, and a sum that starts from 0 has the
-//! same bits whether a term is 0 or -0: so `0 - x` is `-x` there, and `x + 0` is `x`. Each value is asked how much of
-//! its sign those that take it tell apart, also from one statement to another, and is built with no more than that.
-//! No bit of a result changes, so strict plans are built so, too. Complex numbers stay as they are.
+//! Magnitudes and squares of `a - b`, `b - a` and `-(a - b)` are equal, and a sum that starts from 0 has the same bits
+//! whether a term is 0 or -0: so `0 - x` is `-x` there, and `x + 0` is `x`. As with demanded bits, consumers propagate
+//! how much of a value's sign they distinguish to its operands, across statements, and values are rebuilt with no more
+//! than that. No bit of a result changes, so strict plans are rewritten as well. Complex values are left alone.
 
 use crate::expr::{self, Builder, same};
 use crate::graph::{Expr, Graph, Node, Stmt};
@@ -12,14 +12,14 @@ use crate::simplify::{drop_dead, fold, is_view};
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 
-/// How much of a value's sign its users tell apart.
+/// Demand of consumers for the sign of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Seen {
-    /// Nothing: the value and its opposite are the same to them.
+    /// None: a value and its opposite are equivalent.
     Magnitude,
-    /// All but that of a zero.
+    /// All but the sign of a zero.
     Value,
-    /// All.
+    /// All of it.
     Bits,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn drop_signs(graph: &mut Graph) {
     }
 }
 
-/// Adds how much a statement shows of the signs in arrays that it reads, given how much of its own is seen.
+/// Propagates the demand `own` for a statement's output to the arrays that it reads.
 fn show(graph: &Graph, stmt: &Stmt, own: Seen, seen: &mut [Seen]) {
     let mut all = |array: ArrayId, of: Seen| {
         let array = &mut seen[array.0 as usize];
@@ -67,7 +67,7 @@ fn show(graph: &Graph, stmt: &Stmt, own: Seen, seen: &mut [Seen]) {
     }
 }
 
-/// The value of a statement without signs that nobody sees, if there may be any, given how much of the value's is seen.
+/// The value rebuilt without signs that are not demanded; `None` if there is nothing to rebuild.
 fn without(graph: &Graph, stmt: &Stmt, own: Seen) -> Option<Expr> {
     let nodes = &stmt.value.nodes;
     if stmt.scan.is_some() || !nodes.iter().any(|node| may_be_for_nothing(node, nodes)) {
@@ -83,7 +83,7 @@ fn without(graph: &Graph, stmt: &Stmt, own: Seen) -> Option<Expr> {
     for ((node, seen), &dtype) in nodes.iter().zip(seen).zip(&types) {
         let node = node.map_children(|child| places[child as usize]);
         places.push(match node {
-            // A factor may come out of what is reduced.
+            // A factor can be moved out of a reduction.
             Node::Binary(BinaryOp::Add, x, y) if x == y && dtype.is_float() => {
                 let two = builder.push(Node::Const(two(dtype)));
                 builder.push(Node::Binary(BinaryOp::Mul, x, two))
@@ -98,7 +98,7 @@ fn two(dtype: DType) -> Scalar {
     if dtype == DType::F32 { Scalar::F32(2.0) } else { Scalar::F64(2.0) }
 }
 
-/// Tells whether a node could go, or become another: cheap to tell, since most statements have none.
+/// Tells whether a node may be removable: a cheap test that rejects most statements.
 fn may_be_for_nothing(node: &Node, nodes: &[Node]) -> bool {
     match node {
         Node::Unary(UnaryOp::Neg, _) => true,
@@ -114,13 +114,13 @@ fn may_be_for_nothing(node: &Node, nodes: &[Node]) -> bool {
     }
 }
 
-/// For each node of a statement's value, how much of its sign is seen, given how much of what the statement gives.
+/// Demand for the sign of each node of a statement's value, given that for its output.
 fn signs(stmt: &Stmt, own: Seen, is_float: impl Fn(u32) -> bool) -> Vec<Seen> {
     let nodes = &stmt.value.nodes;
     let mut seen = vec![Seen::Magnitude; nodes.len()];
     let root = match (stmt.reduce, stmt.init) {
         (None, _) => own,
-        // What starts from 0 is never -0.
+        // A sum that starts from 0 is never -0.
         (Some(Reducer::Monoid(Monoid::Add)), Init::Identity(Monoid::Add)) => Seen::Value,
         (Some(Reducer::Monoid(Monoid::Add | Monoid::Max | Monoid::Min)), _) => {
             if own == Seen::Bits { Seen::Bits } else { Seen::Value }
@@ -140,7 +140,7 @@ fn signs(stmt: &Stmt, own: Seen, is_float: impl Fn(u32) -> bool) -> Vec<Seen> {
     seen
 }
 
-/// How much of the signs of its operands a node shows of which so much is seen.
+/// Demand of a node for the signs of its operands, given that for its own.
 fn of_operands(
     node: &Node,
     own: Seen,
@@ -158,7 +158,7 @@ fn of_operands(
         Node::Binary(Mul, x, y) if x == y => [of(x, Magnitude), None, None],
         Node::Binary(Mul, x, y) => [of(x, own), of(y, own), None],
         Node::Binary(Div, x, y) if is_float(x) => {
-            // The sign of a zero is that of an infinity behind it.
+            // The sign of a zero divisor becomes that of an infinity.
             let divisor = if own == Magnitude { Magnitude } else { Bits };
             [of(x, own), of(y, divisor), None]
         }
@@ -177,7 +177,7 @@ fn of_operands(
     }
 }
 
-/// The position of what is as good as a node of which so much is seen.
+/// Adds a node equivalent to `node` under the demand `seen`; returns its position.
 fn push(builder: &mut Builder, node: Node, seen: Seen) -> u32 {
     use BinaryOp::{Add, Max, Min, Sub};
     let exact = seen == Seen::Bits;
@@ -211,8 +211,8 @@ fn push(builder: &mut Builder, node: Node, seen: Seen) -> u32 {
     builder.push(next)
 }
 
-/// Tells whether one value is the other one's opposite, where both are 0 none of them -0 if that shows: the greater
-/// one is the magnitude then.
+/// Tells whether two values are opposites, so that their maximum is the magnitude. Both may be 0; the sign of that
+/// must not be demanded.
 fn are_opposite(builder: &Builder, x: u32, y: u32, exact: bool) -> bool {
     let turned = match (builder.node(x), builder.node(y)) {
         (Node::Binary(BinaryOp::Sub, a, b), Node::Binary(BinaryOp::Sub, c, d)) => {
@@ -229,7 +229,7 @@ fn is_zero(node: &Node) -> bool {
     matches!(node, Node::Const(value) if expr::is_zero(*value))
 }
 
-/// Tells whether a node is a number other than 0: added to a zero it gives itself.
+/// Tells whether a node is a constant other than 0: it absorbs an added zero.
 fn is_nonzero(node: &Node) -> bool {
     matches!(node, Node::Const(_)) && !is_zero(node)
 }

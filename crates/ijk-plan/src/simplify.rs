@@ -1,5 +1,4 @@
-//! Constants folded, views and opposites of them folded into what their consumers read, dead
-//! statements dropped.
+//! Folds constants, inlines views and negated views into their consumers, drops dead statements.
 
 use crate::coverage::{self, Digit, Digits};
 use crate::expr::{Builder, is_zero, same};
@@ -9,7 +8,7 @@ use crate::split;
 use ijk_ir::core::{ArrayId, IndexExpr};
 use ijk_types::{BinaryOp, UnaryOp};
 
-/// Values of more nodes are built anew without looking whether they change.
+/// Values of more nodes are rebuilt without a test whether they change.
 const FEW: usize = 8;
 
 /// Runs the pass.
@@ -31,15 +30,15 @@ pub(crate) fn fold(graph: &mut Graph) {
     }
 }
 
-/// Arrays that no output needs, of statements that can fail.
+/// Arrays of dead statements that can fail.
 fn unneeded_fallible(graph: &Graph) -> Vec<ArrayId> {
     let needed = needed(graph);
     let dead = graph.statements.iter().filter(|stmt| !needed[stmt.out.0 as usize]);
     dead.filter(|stmt| graph.can_fail(stmt)).map(|stmt| stmt.out).collect()
 }
 
-/// Whether a statement reads no view, and building its value anew would give the same: no node is a constant,
-/// or the same as another, or for nothing, nor takes the opposite of one, and no index is divided.
+/// Tells whether rebuilding a statement would not change it: it reads no view, and no node is a constant, a duplicate,
+/// unused or the operand of a negation, and no index is divided.
 fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
     let nodes = &stmt.value.nodes;
     let reads_view = |array: &ArrayId| {
@@ -62,8 +61,8 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
     nodes.len() <= FEW && (0..nodes.len()).all(plain) && split::divisions(stmt) == 0
 }
 
-/// Tells whether a statement gives what it reads, or its opposite, or that with zeros that lost their sign: a sign
-/// costs less where it is needed than in an array of its own, and most often goes into an operator there.
+/// Tells whether a statement is a view: its operand, the negated operand, or the operand plus 0. A sign is cheaper
+/// where it is used than in an array of its own, and is most often absorbed by an operator there.
 pub(crate) fn is_view(stmt: &Stmt) -> bool {
     let zero = |node: &Node| matches!(node, Node::Const(value) if is_zero(*value));
     let signed = match &stmt.value.nodes[..] {
@@ -77,7 +76,7 @@ pub(crate) fn is_view(stmt: &Stmt) -> bool {
     signed || stmt.as_leaf().is_some()
 }
 
-/// The statement with constants folded and views that it reads replaced by what they read.
+/// The statement with constants folded and views inlined.
 fn fold_views(graph: &Graph, definitions: &[Option<u32>], at: usize) -> Stmt {
     let stmt = &graph.statements[at];
     let view = |array: ArrayId| {
@@ -96,12 +95,12 @@ fn fold_views(graph: &Graph, definitions: &[Option<u32>], at: usize) -> Stmt {
     }
 }
 
-/// Whether no division is needed to get the axes back.
+/// Tells whether axes are recovered from positions without divisions.
 fn plain(digits: &[Option<Digit>]) -> bool {
     digits.iter().flatten().all(|d| d.divisor == 1 && d.modulus.is_none())
 }
 
-/// How to get a map's axes back from a position in its output, if it covers that.
+/// Digits of a map's axes, if it covers its output.
 pub(crate) fn digits_of(graph: &Graph, producer: &Stmt) -> Option<Digits> {
     if producer.reduce.is_some() {
         return None;
@@ -110,8 +109,7 @@ pub(crate) fn digits_of(graph: &Graph, producer: &Stmt) -> Option<Digits> {
     coverage::digits(&producer.out_index, shape, &producer.extents())
 }
 
-/// The statement with accesses replaced by the values of the producers that `choose` gives for
-/// them. `None` where indices overflow.
+/// Replaces accesses by the values of the producers that `choose` returns. `None` on overflow of an index.
 pub(crate) fn inline<'a>(
     stmt: &Stmt,
     mut choose: impl FnMut(ArrayId, &[IndexExpr]) -> Option<(&'a Stmt, Digits)>,
@@ -139,7 +137,7 @@ pub(crate) fn inline<'a>(
     })
 }
 
-/// The producer's value at the position `index`, over a domain of `extents`.
+/// Adds the producer's value at the position `index`, over a domain of `extents`.
 fn push_producer(
     builder: &mut Builder,
     producer: &Stmt,
@@ -152,7 +150,7 @@ fn push_producer(
     Some(builder.push_all(&value))
 }
 
-/// The axes of a map at the position `index` of its output, over a domain of `extents`.
+/// Axes of a map at the position `index` of its output, over a domain of `extents`.
 pub(crate) fn axes_at(
     digits: &[Option<Digit>],
     index: &[IndexExpr],
@@ -171,7 +169,7 @@ pub(crate) fn axes_at(
     digits.iter().map(axis).collect()
 }
 
-/// For each array, whether an output or a statement that may fail needs it.
+/// For each array, true if an output or a fallible statement needs it.
 fn needed(graph: &Graph) -> Few<bool> {
     let mut needed = Few::from_elem(false, graph.arrays.len());
     for root in graph.outputs.iter().chain(&graph.fallible) {
@@ -185,7 +183,7 @@ fn needed(graph: &Graph) -> Few<bool> {
     needed
 }
 
-/// Lets what a statement only copies be computed where the copy is, if nobody else reads it.
+/// Removes copies of arrays without other uses: the producer stores into the copy.
 pub(crate) fn drop_copies(graph: &mut Graph) {
     let (definitions, uses) = (graph.definitions(), graph.uses());
     for at in (0..graph.statements.len()).rev() {
@@ -204,7 +202,7 @@ pub(crate) fn drop_copies(graph: &mut Graph) {
     }
 }
 
-/// The array of which a statement is a copy, element for element.
+/// The source of an elementwise copy.
 fn copied(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
     let Some(Node::Access(array, index)) = stmt.as_leaf() else { return None };
     let (from, to) = (graph.array(*array), graph.array(stmt.out));
@@ -215,7 +213,7 @@ fn copied(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
     (plain && whole && *index == own && stmt.out_index == own).then_some(*array)
 }
 
-/// Drops statements whose arrays nobody needs.
+/// Drops dead statements.
 pub(crate) fn drop_dead(graph: &mut Graph) {
     let needed = needed(graph);
     graph.statements.retain(|stmt| needed[stmt.out.0 as usize]);

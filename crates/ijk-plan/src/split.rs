@@ -1,12 +1,11 @@
-//! Axes split where that turns divisions and remainders into strides, and axes of one value
-//! dropped.
+//! Splits axes where that turns divisions and remainders into strides; drops axes of one value.
 
 use crate::graph::{Axis, Graph, Stmt};
 use crate::index;
 use ijk_ir::core::{Atom, AxisId, IndexExpr};
 use ijk_types::Reducer;
 
-/// More axes than this a domain does not get by splitting.
+/// Greatest number of axes of a domain after splitting.
 const MOST_AXES: usize = 32;
 
 /// Runs the pass: splits and drops axes of every statement.
@@ -15,15 +14,14 @@ pub(crate) fn split_axes(graph: &mut Graph) {
     graph.statements = statements.map(|stmt| drop_unit_axes(split(stmt))).collect();
 }
 
-/// How many divisions and remainders a statement's indices have.
+/// Number of divisions and remainders in a statement's indices.
 pub(crate) fn divisions(stmt: &Stmt) -> usize {
     let mut count = 0;
     stmt.for_each_index(|e| count += index::divisions(e));
     count
 }
 
-/// The statement with axes split as long as that removes divisions. The order of the domain's
-/// points stays.
+/// Splits axes as long as that removes divisions. The order of points is preserved.
 pub(crate) fn split(mut stmt: Stmt) -> Stmt {
     let mut count = divisions(&stmt);
     while count > 0 && stmt.axes.len() < MOST_AXES {
@@ -38,7 +36,7 @@ pub(crate) fn split(mut stmt: Stmt) -> Stmt {
     stmt
 }
 
-/// Axes and inner extents that a division suggests, each once.
+/// Distinct candidates (axis, inner extent) for splits, from divisors.
 fn candidates(stmt: &Stmt) -> Vec<(usize, u64)> {
     let fixed = arg_axis(stmt);
     let mut found = Vec::new();
@@ -80,7 +78,7 @@ fn suggest(e: &IndexExpr, add: &mut impl FnMut(AxisId, u64)) {
     }
 }
 
-/// The axis whose positions are the values, if it is one.
+/// The reduced axis of an argmax or argmin.
 fn arg_axis(stmt: &Stmt) -> Option<usize> {
     match stmt.reduce {
         Some(Reducer::ArgMax | Reducer::ArgMin) => stmt.kept_axes().iter().position(|kept| !kept),

@@ -1,7 +1,7 @@
-//! Statements that have rows in common, made into one step that goes block of rows by block of rows.
+//! Sweeps: consecutive statements over the same rows, fused by blocks of rows.
 //!
-//! Softmax is four statements over the same rows. One after another they would go through memory
-//! four times; a block of rows goes through all four while it is near.
+//! Softmax is four statements over the same rows. Run one after another, they stream the array from memory four times;
+//! run by blocks of rows, a block stays in cache for all four.
 
 use crate::PlanError;
 use crate::buffers::{self, Buffers};
@@ -22,67 +22,65 @@ mod outside;
 use narrow::{Narrowing, Part};
 pub(crate) use number::number_rows;
 
-/// More statements than this do not sweep together.
+/// Greatest number of statements of a sweep.
 const MOST_STATEMENTS: usize = 32;
 
-/// There are so many blocks, if there are as many rows, that threads can share them.
+/// Least number of blocks, given as many rows, so that threads can share them.
 const LEAST_BLOCKS: u64 = 16;
 
-/// A block of a contraction has so many rows, if there are as many: what it has in common with others passes once
-/// for all of them.
+/// Least number of rows of a block with a contraction, given as many: the shared operand is streamed once per block.
 const LEAST_ROWS: u64 = 32;
 
-/// Twice as many where they take no more than so many times what stays near (what is computed in place counts as
-/// often as it is written) and so many blocks remain, each of them small beside the arrays.
+/// Blocks have twice as many rows if those take at most `ROOM * near` bytes (an array that is computed in place counts
+/// once per write) and at least `MANY_BLOCKS` blocks remain.
 const ROOM: u64 = 8;
 const MANY_BLOCKS: u64 = 128;
 
-/// How many products a contraction forms in about the time in which a byte goes to memory and back,
-/// and what that must save at least.
+/// Products that a contraction forms in the time of moving a byte to memory and back.
 pub(crate) const FASTER: u64 = 100;
 
-/// Kernels of contractions compute so many rows and columns at least; and so many products take as long as a
-/// byte that goes to memory and back, if they are of matrices that are cut no further.
+/// Rows and columns of a microkernel's tile; and padded products that take as long as moving a byte to memory and
+/// back.
 const LANES: u64 = 16;
 const PADDED: u64 = 16;
 
-/// Neighbouring statements that have rows in common.
+/// Consecutive statements with common rows.
 pub(crate) struct Group {
-    /// Which statements.
+    /// Range of the statements.
     pub statements: Range<usize>,
     rows: Vec<Row>,
-    /// How many values of each row axis a block has.
+    /// Values per block, for each row axis.
     blocks: Vec<u64>,
 }
 
-/// An axis that all statements of a group have.
+/// An axis that all statements of a group share.
 #[derive(Clone)]
 struct Row {
     extent: u64,
-    /// For each statement, which of its axes.
+    /// The axis of each statement.
     axes: Vec<usize>,
-    /// Where arrays are indexed by it: all that the group defines, some that it only reads.
+    /// Dimension of arrays that it indexes: of all that the group defines, and some that it reads.
     places: Places,
 }
 
 type Places = BTreeMap<ArrayId, usize>;
 
-/// The groups of a graph's statements that are worth a sweep, given how many bytes stay near.
+/// Groups of statements that are worth a sweep, given `near` bytes of cache.
 pub(crate) fn groups(graph: &Graph, buffers: &Buffers, near: u64) -> Vec<Group> {
     groups_of(graph, buffers, near, Numbers::Refused)
 }
 
-/// Whether rows may be such whose number a value is computed with.
+/// Tells whether values may depend on the index of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Taken,
     Refused,
 }
 
-/// The same, where numbers of rows are taken, or not.
+/// Groups of statements, with or without values that depend on the index of a row.
 fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> Vec<Group> {
     let mut groups = Vec::new();
-    // What all arrays have together, none of a group has more than.
+    // No group exceeds the bytes of all arrays.
     let all = graph.arrays.iter().map(|array| buffers::bytes(array).unwrap_or(u64::MAX));
     if all.fold(0, u64::saturating_add) <= near {
         return groups;
@@ -98,10 +96,10 @@ fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> V
     groups
 }
 
-/// Whether a statement may be in a group.
+/// Predicate that admits statements to a group.
 type Suits = fn(&Graph, &Stmt) -> bool;
 
-/// The longest group of statements that suit, from one on, with rows that are whole.
+/// The longest group of admissible statements from `first` on, with row axes that are `whole`.
 fn grow(
     graph: &Graph,
     first: usize,
@@ -121,7 +119,7 @@ fn grow(
             graph.statements[first..end].iter().map(|stmt| stmt.out).collect();
         let mut common: Vec<Row> = Vec::new();
         for row in rows.iter().filter_map(|row| row.with(next, &defined, numbers)) {
-            // An array that is only read may be indexed by one axis where two rows stand.
+            // An operand may have one axis in a dimension where two rows stand.
             let apart = |other: &Row| other.axes.last() != row.axes.last() && other.is_apart(&row);
             if common.iter().all(apart) && whole(&row) {
                 common.push(row);
@@ -136,12 +134,12 @@ fn grow(
     (statements.len() > 1).then_some(Group { statements, rows, blocks: Vec::new() })
 }
 
-/// Whether a statement may be evaluated for some rows at a time, and is no contraction.
+/// Tells whether a statement may be evaluated by blocks of rows.
 fn suits(graph: &Graph, stmt: &Stmt) -> bool {
     suits_all(graph, stmt) && !contraction::is_one(graph, stmt)
 }
 
-/// Whether a statement may be evaluated for some rows at a time.
+/// Tells whether a statement may be evaluated by blocks of rows.
 fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
     let mut reads = false;
     stmt.for_each_index(|e| reads |= index::reads(e));
@@ -154,7 +152,7 @@ fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
         && !graph.can_fail(stmt)
 }
 
-/// Axes that a statement's rows may be counted along.
+/// Row axes of a statement.
 fn rows_of(stmt: &Stmt, numbers: Numbers) -> Vec<Row> {
     let kept = stmt.kept_axes();
     let axes = (0..stmt.axes.len()).filter(|&axis| kept[axis] && stmt.axes[axis].extent > 1);
@@ -167,12 +165,12 @@ fn rows_of(stmt: &Stmt, numbers: Numbers) -> Vec<Row> {
 }
 
 impl Row {
-    /// Whether no window goes along both axes at one place, as that of `x[i + j]` does.
+    /// Tells whether no dimension of an array is indexed by both axes, as in `x[i + j]`.
     fn is_apart(&self, other: &Self) -> bool {
         self.places.iter().all(|(array, place)| other.places.get(array) != Some(place))
     }
 
-    /// The row axis with a further statement, if that has it.
+    /// Extends the row axis to a further statement, if that has it.
     fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>, numbers: Numbers) -> Option<Self> {
         let axis = self.axis_in(stmt, defined)?;
         let mut row = self.clone();
@@ -183,7 +181,7 @@ impl Row {
         Some(row)
     }
 
-    /// Which axis of a statement goes along the rows of the arrays it reads.
+    /// The axis of a statement that indexes the rows of the arrays it reads.
     fn axis_in(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>) -> Option<usize> {
         let mut found = None;
         for node in &stmt.value.nodes {
@@ -201,8 +199,7 @@ impl Row {
 }
 
 impl Row {
-    /// Whether blocks of rows would be slivers of an array that is not near: rows are its neighbours
-    /// in memory, and it has other axes.
+    /// Tells whether blocks of rows would cut contiguous runs of a large array: the row axis has its smallest stride.
     fn cuts_runs(&self, graph: &Graph, buffers: &Buffers, near: u64) -> bool {
         self.places.iter().any(|(&array, &place)| {
             let strides = buffers.strides(graph, array);
@@ -219,9 +216,8 @@ impl Row {
     }
 }
 
-/// Where each array of a statement, its own first of all, is indexed by an axis; `None` if the axis
-/// stands anywhere else than alone at one place of an index, or beside others where windows are read,
-/// or not in the output's, or if rows depend on those before.
+/// Dimensions of a statement's arrays that an axis indexes. `None` unless the axis stands alone in one dimension of
+/// the output, and alone or in a window in one dimension of each operand; or if it is scanned.
 fn places(stmt: &Stmt, axis: usize, numbers: Numbers) -> Option<Places> {
     if stmt.scan == Some(AxisId(axis as u32)) {
         return None;
@@ -243,7 +239,7 @@ fn places(stmt: &Stmt, axis: usize, numbers: Numbers) -> Option<Places> {
     Some(places)
 }
 
-/// The place of an index at which an axis stands alone, if it occurs.
+/// Dimension of an index where an axis stands alone, if it occurs.
 fn place(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhere> {
     let mut occurs = (0..index.len()).filter(|&at| mentions(&index[at], axis));
     match (occurs.next(), occurs.next()) {
@@ -253,8 +249,8 @@ fn place(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhere> {
     }
 }
 
-/// The same where a window may be read: the axis stands there alone, or is added to what other axes give. Blocks of
-/// rows then see some rows of an array that others see, too.
+/// Dimension of an operand's index where an axis stands alone or is added to other axes (a window). Blocks then
+/// overlap in that array.
 fn place_read(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhere> {
     let mut occurs = (0..index.len()).filter(|&at| mentions(&index[at], axis));
     match (occurs.next(), occurs.next()) {
@@ -264,13 +260,13 @@ fn place_read(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhe
     }
 }
 
-/// Whether an expression is an axis and what does not depend on it.
+/// Tells whether an affine expression contains an axis with coefficient 1 only.
 fn steps_by_one(e: &IndexExpr, axis: usize) -> bool {
     let own = |atom: &Atom| matches!(atom, Atom::Axis(a) if a.0 as usize == axis);
     e.is_affine() && e.terms.iter().filter(|(_, atom)| own(atom)).all(|(step, _)| *step == 1)
 }
 
-/// An axis occurs in arithmetic, or more than once.
+/// The axis occurs in arithmetic, or more than once.
 struct Elsewhere;
 
 fn mentions(e: &IndexExpr, axis: usize) -> bool {
@@ -279,12 +275,12 @@ fn mentions(e: &IndexExpr, axis: usize) -> bool {
     found
 }
 
-/// The axis that an expression is.
+/// The axis, if the expression is a bare axis.
 fn plain_axis(e: &IndexExpr) -> Option<usize> {
     index::plain_axis(e).map(|axis| axis.0 as usize)
 }
 
-/// How many of so many rows a block of a contraction has at least, each of so many bytes.
+/// Least rows of a block with a contraction, for `rows` rows of `each` bytes.
 fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
     let larger = 2 * LEAST_ROWS;
     let room = near.saturating_mul(ROOM) / each >= larger;
@@ -292,7 +288,7 @@ fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
 }
 
 impl Group {
-    /// The group with the size of its blocks, if its arrays are too large to stay near as they are.
+    /// The group with block sizes; `None` if its arrays fit in cache as they are, or a sweep does not pay.
     fn sized(mut self, graph: &Graph, near: u64) -> Option<Self> {
         let rows = self.rows.iter().fold(1, |n: u64, row| n.saturating_mul(row.extent));
         if self.reused(graph) <= near || rows == 1 {
@@ -317,7 +313,7 @@ impl Group {
         (!pads).then_some(self)
     }
 
-    /// Products that contractions form in vain in blocks of few rows, and not in one go.
+    /// Padded products of contractions in blocks of few rows, beyond those of whole contractions.
     fn padding(&self, graph: &Graph) -> u64 {
         let padded = |[_, m, n, _]: [u64; 4]| LANES.div_ceil(m.min(n).max(1));
         let of_one = |(member, stmt): (usize, &Stmt)| {
@@ -338,25 +334,25 @@ impl Group {
         &graph.statements[self.statements.clone()]
     }
 
-    /// Bytes of the arrays that more than one statement touches.
+    /// Bytes of arrays that several statements access.
     fn reused(&self, graph: &Graph) -> u64 {
         let touched = self.touched(graph).into_iter().filter(|(_, times)| *times > 1);
         touched.fold(0, |sum, (array, _)| sum.saturating_add(bytes(graph, array)))
     }
 
-    /// Products that all contractions form.
+    /// Products of all contractions.
     fn contracted(&self, graph: &Graph) -> u64 {
         let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
         all.fold(0, |sum: u64, stmt| sum.saturating_add(stmt.points()))
     }
 
-    /// Bytes of the arrays that have rows.
+    /// Bytes of arrays with rows.
     fn bytes(&self, graph: &Graph) -> u64 {
         let touched = self.touched(graph).into_keys();
         touched.fold(0, |sum, array| sum.saturating_add(bytes(graph, array)))
     }
 
-    /// Arrays that have rows, and how many statements touch them.
+    /// Arrays with rows, and the number of statements that access them.
     fn touched(&self, graph: &Graph) -> BTreeMap<ArrayId, usize> {
         let mut touched = BTreeMap::new();
         for stmt in self.members(graph) {
@@ -368,7 +364,7 @@ impl Group {
         touched
     }
 
-    /// Arrays of the group that others need.
+    /// Arrays of the group that other statements or outputs need.
     fn results(&self, graph: &Graph) -> Vec<ArrayId> {
         let mut needed: BTreeSet<ArrayId> = graph.outputs.iter().copied().collect();
         let others = graph.statements.iter().enumerate();
@@ -378,12 +374,12 @@ impl Group {
         own.filter(|array| needed.contains(array)).collect()
     }
 
-    /// The step; defines the buffers of its results.
+    /// Emits the step; defines the buffers of its results.
     pub(crate) fn emit(&self, graph: &Graph, buffers: &mut Buffers) -> Result<Step, PlanError> {
         let mut results = self.results(graph);
         let narrowing = self.narrowing(graph, &results);
         let narrowing = narrowing.filter(|n| n.defined.iter().all(|&a| buffers.stands_alone(a)));
-        // What must be finite is there to be looked at.
+        // Arrays that must be finite are stored, to be tested.
         let defined = narrowing.iter().flat_map(|n| n.defined.iter().copied());
         let more: Vec<ArrayId> = defined.filter(|array| !results.contains(array)).collect();
         results.extend(more);
@@ -411,7 +407,7 @@ impl Group {
         Ok(Step::Sweep(Box::new(Sweep { axes, inputs, outputs, body, rest, narrow })))
     }
 
-    /// How many values of each row axis the last block has.
+    /// Values of each row axis in the last block.
     fn last(&self) -> Vec<u64> {
         let short = |(row, &block): (&Row, &u64)| match row.extent % block {
             0 => block,
@@ -420,7 +416,7 @@ impl Group {
         self.rows.iter().zip(&self.blocks).map(short).collect()
     }
 
-    /// The plans of blocks for ranges of the columns, each once.
+    /// Plans of blocks for distinct ranges of columns.
     fn narrow(
         &self,
         narrowing: &Narrowing,
@@ -455,7 +451,7 @@ impl Group {
         Ok(Some(Narrow { bodies, of_blocks, finite_inputs, finite_outputs }))
     }
 
-    /// The plan of one block, and what it sees of the buffers.
+    /// The plan of one block, and its windows.
     fn body(
         &self,
         graph: &Graph,
@@ -506,17 +502,17 @@ impl Group {
     }
 }
 
-/// The plan of a block.
+/// A lowered block.
 struct Body {
     plan: Plan,
-    /// What it sees of the buffers.
+    /// Windows of its inputs and outputs.
     inputs: Vec<Window>,
     outputs: Vec<Window>,
-    /// The array of each input.
+    /// Array of each input.
     read: Vec<ArrayId>,
 }
 
-/// An array, and for each row axis the place where it is cut.
+/// An array, and the dimension that each row axis cuts.
 type Seen = (ArrayId, Vec<Option<usize>>);
 
 fn window(buffers: &Buffers, (array, places): &Seen) -> Window {
@@ -526,19 +522,19 @@ fn window(buffers: &Buffers, (array, places): &Seen) -> Window {
     Window { buffer, strides }
 }
 
-/// Makes the statements of one block.
+/// Builder of the statements of one block.
 struct Cutter<'a> {
     group: &'a Group,
     graph: &'a Graph,
     blocks: &'a [u64],
-    /// Arrays as a block sees them.
+    /// Arrays cut to a block.
     cut: Vec<crate::graph::ArrayInfo>,
-    /// What each shows.
+    /// Origin of each cut array.
     seen: Vec<Seen>,
 }
 
 impl Cutter<'_> {
-    /// A statement over the rows of a block.
+    /// A statement restricted to the rows of a block.
     fn statement(&mut self, member: usize) -> Stmt {
         let stmt = &self.group.members(self.graph)[member];
         let axes = self.axes(stmt, member);
@@ -562,13 +558,13 @@ impl Cutter<'_> {
         axes
     }
 
-    /// Where an index of a statement has the rows.
+    /// Dimension of each row axis in an index of a statement.
     fn places(&self, member: usize, index: &[IndexExpr]) -> Vec<Option<usize>> {
         let place = |row: &Row| place_read(index, row.axes[member]).ok().flatten();
         self.group.rows.iter().map(place).collect()
     }
 
-    /// The array as the block sees it.
+    /// The array cut to a block.
     fn array(&mut self, array: ArrayId, places: Vec<Option<usize>>) -> ArrayId {
         let seen = (array, places);
         if let Some(at) = self.seen.iter().position(|known| *known == seen) {
@@ -578,7 +574,7 @@ impl Cutter<'_> {
         let is_own = self.group.members(self.graph).iter().any(|stmt| stmt.out == array);
         for ((place, &block), row) in seen.1.iter().zip(self.blocks).zip(&self.group.rows) {
             if let Some(place) = place {
-                // Of what is only read a window may reach beyond the rows of the block.
+                // A window into an operand may extend beyond the rows of the block.
                 let beyond = if is_own { 0 } else { info.shape[*place].saturating_sub(row.extent) };
                 info.shape[*place] = block + beyond;
             }
@@ -588,7 +584,7 @@ impl Cutter<'_> {
         ArrayId(self.cut.len() as u32 - 1)
     }
 
-    /// What became of an array that the group defines.
+    /// The cut array of an array that the group defines.
     fn defined(&self, array: ArrayId) -> ArrayId {
         let at = self.seen.iter().position(|(known, _)| *known == array);
         ArrayId(at.unwrap_or(usize::MAX) as u32)

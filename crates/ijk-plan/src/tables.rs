@@ -1,8 +1,7 @@
-//! Arrays that are read at computed places, copied so that what is read at one place lies together.
+//! Copies of gathered tables with strided rows.
 //!
-//! `x[c[z],d]` moves a row of `x` for each `z`. Where the elements of a row lie apart, or backwards, as in a
-//! transposed table, each is looked for on its own, which takes several times as long as to move it. Unless few of them
-//! are read, a copy of the table pays.
+//! `x[c[z],d]` copies a row of `x` for each `z`. If rows are strided, as in a transposed table, each element is on
+//! another cache line. Unless few of them are read, a contiguous copy of the table pays.
 
 use crate::copies::Reordered;
 use crate::graph::{Graph, Node, Stmt};
@@ -14,10 +13,10 @@ use ijk_ir::core::{ArrayId, IndexExpr};
 /// Shorter rows are read element by element in any case.
 const SHORT: u64 = 8;
 
-/// A copy pays where one of so many elements of the table is read.
+/// A copy pays if at least one in `READ` elements is read.
 const READ: u64 = 2;
 
-/// The graph with such copies; none, if there is nothing to copy.
+/// The graph with such copies; `None` if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     let tables: Vec<Reordered> = (0..graph.arrays.len() as u32)
         .filter_map(|array| table(graph, layout, ArrayId(array)))
@@ -40,7 +39,7 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     Some(copied)
 }
 
-/// An array whose rows lie apart, if a copy pays.
+/// The copy of an array with strided rows, if it pays.
 fn table(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Reordered> {
     let shape = &graph.array(array).shape;
     let is_result = graph.outputs.contains(&array);
@@ -65,7 +64,7 @@ fn table(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Reordered> {
     Some(Reordered { array, order })
 }
 
-/// The indices at which a statement reads an array at computed places.
+/// Gather indices of a statement into an array.
 fn gathers(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
     stmt.value.nodes.iter().filter_map(move |node| match node {
         Node::Access(read, index) if *read == array && index.iter().any(reads) => Some(&index[..]),

@@ -1,9 +1,9 @@
-//! Statements that go across the rows of what they read, or write, made to go along them.
+//! Transposing copies for statements whose operands and output are contiguous along different axes.
 //!
-//! `y[d,b] = x[b,d] / t[b]` reads rows of `x` and writes columns of `y`: each element of a vector goes to a line of its
-//! own. A copy that turns an array goes through squares of both, and takes a part of that time. So a map is stored as it
-//! is read, and turned last; an operand that lies across what is written and all else that is read is turned first, of
-//! windows and scatters as well; and rows that are scattered across those of an array are combined in one that is turned.
+//! `y[d,b] = x[b,d] / t[b]` reads rows of `x` and writes columns of `y`: each lane of a vector is on another cache
+//! line. A blocked transposing copy takes a part of that time. So a map is stored in the order of its operands, and
+//! transposed afterwards; an operand in another order than the output and all other operands is transposed first, also
+//! for windows and scatters; and rows that are scattered into strided ones are combined in a transposed array.
 
 use crate::SMALL_DOMAIN;
 use crate::bounds::one_each;
@@ -16,16 +16,16 @@ use crate::lines::{self, SHORT};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Reducer;
 
-/// Arrays of fewer than `near / NEAR` elements are read in any order: they stay in the second cache.
+/// Arrays of fewer than `near / NEAR` elements are L2-resident and read in any order.
 const NEAR: u64 = 1 << 7;
 
-/// Elements of rows, read and written, from which on a map pays a transposing copy.
+/// Least extent of rows, read and written, for which a map pays a transposing copy.
 const WIDE: u64 = 64;
 
-/// An array that rows are scattered to is transposed, there and back, if `REACHED * points >= elements`.
+/// The output of a scatter is transposed, there and back, if `REACHED * points >= elements`.
 const REACHED: u64 = 4;
 
-/// The graph with such copies; none, if nothing is to be turned.
+/// The graph with such copies; `None` if there are none.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     let least = layout.near / NEAR;
     let mut turns = turns(graph, least);
@@ -64,7 +64,7 @@ fn turns(graph: &Graph, least: u64) -> Vec<Turn> {
     graph.statements.iter().map(|stmt| Turn::of(graph, stmt, least)).collect()
 }
 
-/// Lays arrays out in the order in which others go on from them, if nobody else sees them; gives these.
+/// Permutes arrays whose only use is the initial value of a transposed output; returns these.
 fn begin_turned(graph: &mut Graph, turns: &[Turn]) -> Vec<ArrayId> {
     let mut begun = Vec::new();
     if turns.iter().all(|turn| turn.out.is_none()) {
@@ -90,12 +90,12 @@ fn begin_turned(graph: &mut Graph, turns: &[Turn]) -> Vec<ArrayId> {
 /// The transposed operands and result of a statement.
 #[derive(Default)]
 struct Turn {
-    /// The places of what it writes, in the order in which that lies first.
+    /// Order of the output's dimensions before the transposition.
     out: Option<Vec<usize>>,
     operands: Vec<Reordered>,
 }
 
-/// A large array that a statement reads along an axis of its own.
+/// A large array, and the kept axis along which it is contiguous.
 struct Read<'s> {
     array: ArrayId,
     index: &'s [IndexExpr],
@@ -121,7 +121,7 @@ impl Turn {
             return Self::default();
         }
         if !is_map(graph, stmt) {
-            // Kernels of contractions and folds read rows in any order, but for windows.
+            // Contractions and folds read rows in any order, except windows.
             let windows = across.iter().filter(|read| read.is_window(along));
             return Self {
                 out: None,
@@ -145,7 +145,7 @@ impl Turn {
         Self { out: None, operands: plain.map(|read| read.operand(graph, along)).collect() }
     }
 
-    /// Of a statement that writes at computed places: rows that move, or are combined, lie together.
+    /// For a scatter: rows that move or are combined become contiguous.
     fn of_scatter(graph: &Graph, stmt: &Stmt, least: u64) -> Self {
         let place = |&place: &usize| {
             plain_axis(&stmt.out_index[place])
@@ -173,14 +173,14 @@ impl Turn {
     }
 }
 
-/// The axis along which neighbours are written, if it is long.
+/// The contiguous axis of the output, if it is long.
 fn last(graph: &Graph, stmt: &Stmt) -> Option<usize> {
     let place = *graph.by_distance(stmt.out).last()?;
     let axis = plain_axis(&stmt.out_index[place])?.0 as usize;
     (stmt.axes[axis].extent >= SHORT).then_some(axis)
 }
 
-/// The places of what a statement writes, that of an axis last.
+/// Dimensions of the output, with that of an axis last.
 fn to_last(graph: &Graph, stmt: &Stmt, axis: usize) -> Option<Vec<usize>> {
     let is_own =
         |place: &usize| plain_axis(&stmt.out_index[*place]).is_some_and(|a| a.0 as usize == axis);
@@ -188,7 +188,7 @@ fn to_last(graph: &Graph, stmt: &Stmt, axis: usize) -> Option<Vec<usize>> {
     (row.len() == 1).then(|| others.into_iter().chain(row).collect())
 }
 
-/// True if each point of a statement writes an element of its own, and all are written.
+/// True if a statement writes each element of its output once.
 fn is_map(graph: &Graph, stmt: &Stmt) -> bool {
     let fresh = match stmt.reduce {
         None => true,
@@ -202,7 +202,7 @@ fn is_map(graph: &Graph, stmt: &Stmt) -> bool {
     fresh && whole
 }
 
-/// The large arrays that a statement reads along an axis, and those that it reads across it.
+/// Large operands that depend on an axis: those contiguous along it, and others.
 fn read<'s>(
     graph: &Graph,
     stmt: &'s Stmt,
@@ -227,7 +227,7 @@ fn read<'s>(
     concerned.partition(|read| read.along == along)
 }
 
-/// True if a reduction goes through an array by columns.
+/// True if a reduction reads an array by columns.
 fn is_folded(graph: &Graph, array: ArrayId) -> bool {
     let columns = Reordered { array, order: Vec::new() };
     graph.statements.iter().any(|stmt| columns.is_folded_across(graph, stmt))
@@ -238,19 +238,19 @@ impl Read<'_> {
         self.index.iter().any(|e| index::depends(e, axis))
     }
 
-    /// True if its places are computed.
+    /// True if it is a gather.
     fn is_gather(&self) -> bool {
         self.index.iter().any(reads)
     }
 
-    /// True if several elements along an axis are read for each of its values.
+    /// True if it is a window along an axis.
     fn is_window(&self, along: usize) -> bool {
         let mut all = self.index.iter();
         all.find(|e| index::goes_along(e, along))
             .is_some_and(|e| e.terms.len() > 1 && !self.is_gather())
     }
 
-    /// The array, with neighbours along an axis.
+    /// The array transposed to be contiguous along an axis.
     fn operand(&self, graph: &Graph, along: usize) -> Reordered {
         let has = |place: &usize| index::depends(&self.index[*place], along);
         let (row, others): (Vec<_>, Vec<_>) =
@@ -260,8 +260,8 @@ impl Read<'_> {
 }
 
 impl Reordered {
-    /// True if a reduction reads the array so that neighbours belong to different elements: a fold of columns, which may
-    /// as well be one of rows of a copy.
+    /// True if a reduction reads the array with a kept axis contiguous: a fold of columns, which may as well be one of
+    /// rows of the copy.
     fn is_folded_across(&self, graph: &Graph, stmt: &Stmt) -> bool {
         let kept = stmt.kept_axes();
         let folds = |node: &Node| match node {
@@ -276,15 +276,14 @@ impl Reordered {
         reduces && !contraction::is_one(graph, stmt) && stmt.value.nodes.iter().any(folds)
     }
 
-    /// True if a statement reads it at places that are not computed.
+    /// True if a statement reads the array without a gather.
     fn is_read(&self, stmt: &Stmt) -> bool {
         let is_own = |node: &Node| matches!(node, Node::Access(array, index) if *array == self.array && !index.iter().any(reads));
         stmt.value.nodes.iter().any(is_own)
     }
 }
 
-/// Adds the statement with what it writes in another order, and the copies that turn what was there before and what it
-/// gives.
+/// Adds the statement with its output permuted, and transposing copies of its initial value and its result.
 fn divide(graph: &mut Graph, stmt: Stmt, order: &[usize], begun: &[ArrayId]) {
     let (out, span, order) = (stmt.out, stmt.span, order.to_vec());
     let result = Reordered { array: out, order };

@@ -1,11 +1,11 @@
-//! The invariants of [`Graph`], checked after every pass in debug builds.
+//! Invariants of [`Graph`], checked after every pass in debug builds.
 
 use crate::graph::{Expr, Graph, Node, Stmt};
 use crate::index;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{DType, Reducer};
 
-/// Panics, naming the pass, where it broke the graph.
+/// Panics with the name of the pass if the graph is invalid.
 pub(crate) fn verify(graph: &Graph, pass: &str) {
     if cfg!(debug_assertions)
         && let Err(reason) = check(graph)

@@ -166,7 +166,7 @@ fn filters_go_along_signals() {
     assert_eq!(found, ["contract", "map"], "{plan}");
 }
 
-/// What lies along the result's rows is not copied across.
+/// Operands contiguous along the result's rows are not transposed.
 #[test]
 fn storage_tells_what_is_along() {
     let letters = [('t', 100), ('b', 32), ('k', 8)];
@@ -241,7 +241,7 @@ fn maps_go_along_what_they_read() {
             &[ROWS, ("w", DType::F64, &[64]), ("v", DType::F64, &[80])],
             &["map", "copy"],
         ),
-        // What is short, or small, is near however it lies.
+        // Short or small arrays are in cache whatever their layout.
         ("y[d,z] = 2 * s[z,d]\n\ny", &[("s", DType::F64, &[1000, 5])], &["map"]),
         ("y[d,z] = 2 * s[z,d]\n\ny", &[("s", DType::F64, &[40, 50])], &["map"]),
     ];

@@ -1,4 +1,4 @@
-//! What blocks of a sweep leave out under a mask.
+//! Masked sweeps: columns that blocks skip.
 
 mod support;
 
@@ -13,13 +13,13 @@ use support::{Builder, binary};
 const ROWS: u64 = 64;
 const COLUMNS: u64 = 96;
 
-/// How a mask is written: `left op right` of affine expressions of `i` and `j`.
+/// A mask: `left op right` of affine expressions of `i` and `j`.
 #[derive(Clone, Copy)]
 struct Mask {
     op: BinaryOp,
     /// Factors of `i` and `j`, and a constant, on the left; 0 is on the right.
     terms: [i64; 3],
-    /// Whether scores are where it holds.
+    /// True if scores are kept where it holds.
     keeps: bool,
 }
 
@@ -95,7 +95,7 @@ fn masks_leave_out_what_is_the_identity() {
         let (plan, narrow) = planned(&p, false);
         let narrow = narrow.unwrap_or_else(|| panic!("{:?} {:?}: {plan}", mask.op, mask.terms));
         assert!(narrow.of_blocks.iter().flatten().count() > 0, "{plan}");
-        // What weights that are 0 are multiplied by, and the greatest scores.
+        // The factors of zero weights, and the maxima.
         assert_eq!((narrow.finite_inputs.len(), narrow.finite_outputs.len()), (1, 1), "{plan}");
     }
 }

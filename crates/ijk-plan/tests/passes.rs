@@ -1,4 +1,4 @@
-//! What each pass does to programs of the language, and that plans compute what programs say.
+//! Effects of each pass on programs of the language; plans compute what the programs mean.
 
 mod support;
 
@@ -390,7 +390,7 @@ fn rows_that_lie_apart_are_copied() {
     assert_eq!(kernels_of("fdec", Some(results)), (vec![Contract], 0));
 }
 
-/// How many points each step of a program in i has that is no contraction, for f64 or another type.
+/// Points of each step of a program in i that is no contraction, for f64 or another type.
 fn around_contractions(dtype: DType, source: &str, shapes: &[&[u64]]) -> Vec<u64> {
     let arguments: Vec<_> = shapes.iter().map(|&shape| (dtype, shape)).collect();
     let plan = support::checked_source(source, &arguments);

@@ -1,4 +1,4 @@
-//! What becomes of convolutions: contractions, with nothing copied or tested per element.
+//! Plans of convolutions: contractions without copies or tests per element.
 
 use ijk_ir::core::*;
 use ijk_plan::plan::{Place, Plan, Step};

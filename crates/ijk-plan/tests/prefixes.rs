@@ -1,4 +1,4 @@
-//! What becomes of reductions over all points up to one.
+//! Plans of prefix reductions.
 
 mod support;
 
@@ -34,7 +34,7 @@ const READS: [(&str, &str, &[Kernel]); 11] = {
         ("r[p+-1*f+3]", "rp", &[Scan, Fill, Reduce, Reduce]),
         // Farther than what is read.
         ("r[n+-1*f]", "rn", &[Scan, Fill, Reduce, Reduce]),
-        // What is summed besides is summed before.
+        // Other reduced axes are summed first.
         ("r[p+-1*k]", "p", &[Reduce, Scan]),
         // Two at a time.
         ("r[p+-1*k][q+-1*l]", "rpq", &[Scan, Scan]),

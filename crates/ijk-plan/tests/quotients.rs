@@ -1,4 +1,4 @@
-//! What becomes of quotients and remainders in indices: boxes in which indices are affine.
+//! Plans of quotients and remainders in indices: boxes in which indices are affine.
 
 mod support;
 
@@ -12,7 +12,7 @@ fn planned(source: &str, shapes: &[&[u64]]) -> Plan {
     checked_source(source, &arguments)
 }
 
-/// How many steps of each kind there are; none may compute an offset but for a few points.
+/// Number of steps of each kind; only steps of a few points may compute offsets.
 fn boxes(plan: &Plan) -> (usize, usize, usize) {
     let computes = |step: &Step| match step {
         Step::Nest(nest) => {

@@ -10,7 +10,7 @@ use skipping::{Case, agree, case};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the interpreter of plans gives.
+/// Result of the interpreter of plans.
 fn run(case: &Case, choices: &mut BTreeMap<String, u32>) -> Result<Vec<Value>, String> {
     let Case { program, instance, inputs } = case;
     let layout = Layout::contiguous(program, instance);

@@ -1,4 +1,4 @@
-//! Which statements go block of rows by block of rows together, and what that saves.
+//! Statements that are fused into sweeps, and the memory that this saves.
 
 mod support;
 

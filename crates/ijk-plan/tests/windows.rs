@@ -1,5 +1,5 @@
-//! What becomes of statements that read neighbours of elements: maps that define a part of an array, functions of
-//! elements that windows share, temporaries with a row for each window, and sweeps over rows of windows.
+//! Plans of statements that read windows: maps that define a part of an array, functions of elements that windows
+//! share, temporaries with a row per window, and sweeps over rows of windows.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn a_part_of_an_array_is_evaluated_where_it_is_read() {
         ("ij*3~[2*i][j] . ^ij~ij", 0),
         // Another order of axes.
         ("ij*3~[j+2][i] . ^ij~ij", 2),
-        // What reads it is reduced.
+        // Its consumer is a reduction.
         ("ij*3~[i+1][j+1] . ^ij~ij . +ij~i", 4),
     ] {
         let plan = planned(source, &[image], 1 << 30);

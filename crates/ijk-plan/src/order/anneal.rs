@@ -1,31 +1,30 @@
 //! Simulated annealing of a tree, by rotations (Kalachev, Panteleev and Yung 2021).
 //!
-//! Where one factor of a product is itself a product, (A·B)·C may as well be (A·C)·B or (B·C)·A.
-//! That changes two products and nothing else, so a rotation is judged by what those two cost
-//! before and after.
+//! If one factor of a product is itself a product, (A·B)·C equals (A·C)·B and (B·C)·A. A rotation changes two products
+//! only, so it is accepted by their costs before and after.
 
 use super::logs::log2;
 use super::measured::Measured;
 use super::random::Random;
 use super::stop::Stop;
 
-/// How a tree is annealed.
+/// Annealing schedule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
-    /// Rotations that are tried.
+    /// Number of attempted rotations.
     pub(super) steps: u64,
-    /// The first and the last temperature, in doublings of the cost of two products.
+    /// First and last temperature, in powers of two of the cost of two products.
     pub(super) hot: f64,
     pub(super) cold: f64,
 }
 
-/// Rotations between two questions whether the search is to end.
+/// Rotations between two polls of the stop flag.
 const BRIEF: u64 = 512;
 
 /// Temperatures of a schedule.
 const STAGES: u64 = 64;
 
-/// Anneals a tree; gives the best that was met between stages.
+/// Anneals a tree; returns the best one found at the end of a stage.
 pub(super) fn anneal<'a>(
     tree: Measured<'a>,
     schedule: Schedule,
@@ -56,7 +55,7 @@ pub(super) fn anneal<'a>(
 /// A tree that is being rotated.
 struct Rotor<'a> {
     tree: Measured<'a>,
-    /// The indices of the product that a rotation makes.
+    /// Indices of the product that a rotation creates.
     made: Vec<u64>,
 }
 
@@ -66,7 +65,7 @@ impl<'a> Rotor<'a> {
         Self { tree, made }
     }
 
-    /// Tries one rotation.
+    /// Attempts one rotation.
     fn rotate(&mut self, temperature: f64, random: &mut Random) {
         let bits = random.bits();
         let (leaves, products) = (self.tree.tree.leaves(), self.tree.costs.len() as u64);
@@ -90,7 +89,7 @@ impl<'a> Rotor<'a> {
         }
     }
 
-    /// What A·C and (A·C)·B cost; `made` becomes the indices of A·C.
+    /// Costs of A·C and (A·C)·B; sets `made` to the indices of A·C.
     fn costs(&mut self, top: u32, a: u32, b: u32, c: u32) -> [f64; 2] {
         let (tree, weights) = (&self.tree, self.tree.weights);
         let (x, y, z, kept) = (tree.bits(a), tree.bits(b), tree.bits(c), tree.bits(top));

@@ -1,10 +1,10 @@
-//! How long a search goes on.
+//! Budget of a search.
 
 use super::stop::Stop;
 use super::{Effort, Options};
 use std::time::{Duration, Instant};
 
-/// What a search may still spend, in candidates of some 0.05 µs.
+/// Remaining budget of a search, in candidates.
 pub(super) struct Budget<'a> {
     effort: Effort,
     clock: Option<(Instant, Duration)>,
@@ -13,23 +13,22 @@ pub(super) struct Budget<'a> {
     stop: &'a Stop<'a>,
 }
 
-/// How much there is to search for an effort.
+/// Budget of an effort, relative to the cost of the contraction.
 struct Share {
-    /// Multiplications of the contraction that are worth a candidate.
+    /// Multiplications of the contraction per candidate.
     multiplications: f64,
-    /// Candidates for each operand, at least and at most.
+    /// Least and greatest number of candidates per operand.
     least: u64,
     most: u64,
 }
 
-/// A candidate takes as long as some thousand multiplications of larger matrices, so that the search takes
-/// no longer than what it searches for, unless that is next to nothing. The least is where graphical
-/// models stop getting much cheaper.
+/// A candidate costs about as much as `multiplications` of large matrices, so the search takes no longer than the
+/// contraction, above the least budget, beyond which orders of graphical models improve little.
 const NORMAL: Share = Share { multiplications: 2048.0, least: 288, most: 1 << 13 };
-/// As long as some seconds for hundreds of operands.
+/// Seconds of search for hundreds of operands.
 const HIGH: Share = Share { multiplications: 4.0, least: 1 << 15, most: 1 << 16 };
 
-/// What there is until the clock has told how fast candidates are looked at.
+/// Budget until the rate of candidates is known.
 const UNKNOWN_RATE: u64 = 1000;
 
 impl<'a> Budget<'a> {
@@ -47,12 +46,12 @@ impl<'a> Budget<'a> {
         self.spent = self.spent.saturating_add(candidates);
     }
 
-    /// What ends the search.
+    /// The stop flag.
     pub(super) fn stop(&self) -> &'a Stop<'a> {
         self.stop
     }
 
-    /// What is left, while the best tree takes so many multiplications.
+    /// Remaining candidates, if the best tree takes `multiplications`.
     pub(super) fn left(&self, multiplications: f64) -> u64 {
         if self.stop.is_set() {
             return 0;

@@ -1,20 +1,20 @@
-//! What a path costs; whether it is one.
+//! Cost and validity of a path.
 
 use super::error::check;
 use super::{Network, OrderError, Path};
 
-/// What a path costs, all slices together. Numbers beyond those of `f64` are infinite.
+/// Cost of a path, over all slices. Numbers beyond `f64` are infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathCost {
-    /// Of every step: the extents of all its indices multiplied, times its operands less one.
+    /// Sum over steps of the product of all extents, times the number of operands less one.
     pub multiplications: f64,
-    /// The elements of the largest intermediate (of one slice), or of the output if that is larger.
+    /// Elements of the largest intermediate (of one slice), or of the output if that is larger.
     pub largest: f64,
-    /// The elements of the results of all steps.
+    /// Elements of the results of all steps.
     pub written: f64,
 }
 
-/// Tells what a path costs, with the indices `sliced` looped over outside.
+/// Computes the cost of a path whose indices `sliced` are outer loops.
 ///
 /// ```
 /// use ijk_plan::order::{Network, OrderError, Path, cost};
@@ -30,7 +30,7 @@ pub struct PathCost {
 /// ```
 ///
 /// # Errors
-/// [`OrderError`] if the path does not belong to the network: which step is wrong, and why.
+/// [`OrderError`] if the path does not belong to the network, with the step and the reason.
 pub fn cost(network: &Network, path: &Path, sliced: &[u32]) -> Result<PathCost, OrderError> {
     check(network, sliced)?;
     let mut replay = Replay::new(network, sliced);
@@ -43,16 +43,16 @@ pub fn cost(network: &Network, path: &Path, sliced: &[u32]) -> Result<PathCost, 
     Ok(replay.total(network, sliced))
 }
 
-/// What is left of a network after some steps.
+/// State of a network after some steps.
 struct Replay {
-    /// The indices of each operand, ascending.
+    /// Indices of each operand, ascending.
     left: Vec<Vec<u32>>,
-    /// By index: how many of them (and the output) have it.
+    /// By index: number of operands (and outputs) that have it.
     holders: Vec<u32>,
     /// By index: its extent, 1 if it is sliced.
     extents: Vec<f64>,
     spent: PathCost,
-    /// The elements of the last result.
+    /// Elements of the last result.
     last: f64,
 }
 
@@ -80,7 +80,7 @@ impl Replay {
         union.sort_unstable();
         union.dedup();
         let points = self.elements(&union);
-        // One operand alone is summed without a multiplication.
+        // A single operand is summed without multiplications.
         if positions.len() > 1 {
             self.spent.multiplications += points * (positions.len() - 1) as f64;
         }
@@ -116,7 +116,7 @@ impl Replay {
         let extent = |&index: &u32| network.extents[index as usize] as f64;
         let slices = product(sliced.iter().map(extent));
         let output = product(network.output.iter().map(extent));
-        // Nothing times beyond all numbers is nothing.
+        // 0 slices of infinite cost are 0.
         let all = |of_one: f64| if slices == 0.0 { 0.0 } else { of_one * slices };
         PathCost {
             multiplications: all(self.spent.multiplications),
@@ -126,7 +126,7 @@ impl Replay {
     }
 }
 
-/// The product of extents: nothing if one of them is, whatever the others.
+/// Product of extents: 0 if one of them is, even if others overflow.
 fn product(extents: impl Iterator<Item = f64> + Clone) -> f64 {
     if extents.clone().any(|extent| extent == 0.0) { 0.0 } else { extents.product() }
 }

@@ -1,9 +1,9 @@
-//! What can be wrong with a network or a path.
+//! Errors of networks and paths.
 
 use super::Network;
 use thiserror::Error;
 
-/// What is wrong with a network or a path.
+/// Reason for which a network or a path is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OrderError {
     /// There is nothing to multiply.
@@ -12,17 +12,17 @@ pub enum OrderError {
     /// An index has no extent.
     #[error("operand {operand} has index {index}, but only {extents} indices have an extent")]
     NoExtent {
-        /// Which operand.
+        /// The operand.
         operand: usize,
         /// Its index.
         index: u32,
-        /// How many extents there are.
+        /// Number of extents.
         extents: usize,
     },
     /// An operand has an index twice.
     #[error("operand {operand} has index {index} twice")]
     Repeated {
-        /// Which operand.
+        /// The operand.
         operand: usize,
         /// Its index.
         index: u32,
@@ -36,26 +36,26 @@ pub enum OrderError {
     /// A sliced index is none of the network, or listed twice.
     #[error("index {0} cannot be sliced: no operand has it, or it is sliced already")]
     Sliced(u32),
-    /// Nobody wants the order any more.
+    /// The search was cancelled.
     #[error("interrupted")]
     Interrupted,
-    /// No intermediate fits.
+    /// The limit allows no intermediate at all.
     #[error("intermediates of at most 0 elements: there are none so small")]
     NoElements,
-    /// A step takes nothing.
+    /// A step has no operand.
     #[error("step {step} of the path takes no operand")]
     EmptyStep {
-        /// Which step.
+        /// The step.
         step: usize,
     },
-    /// A step takes an operand that is not there.
+    /// A step takes an operand beyond the end of the list.
     #[error("step {step} of the path takes operand {position}, but only {left} are left then")]
     OutOfRange {
-        /// Which step.
+        /// The step.
         step: usize,
         /// The position.
         position: usize,
-        /// The operands at that time.
+        /// Operands left at that step.
         left: usize,
     },
     /// The positions of a step do not ascend.
@@ -63,19 +63,19 @@ pub enum OrderError {
         "step {step} of the path takes operand {position} after operand {before}: positions ascend"
     )]
     NotAscending {
-        /// Which step.
+        /// The step.
         step: usize,
         /// The position before.
         before: usize,
         /// The position.
         position: usize,
     },
-    /// A path stops before there is one result.
+    /// A path ends with more than one operand left.
     #[error("after the {steps} steps of the path {left} operands are left, not one result")]
     Unfinished {
-        /// How many steps the path has.
+        /// Number of steps of the path.
         steps: usize,
-        /// How many operands are left.
+        /// Number of operands left.
         left: usize,
     },
 }

@@ -1,53 +1,51 @@
-//! The best tree of a few factors, by dynamic programming over all their subsets.
+//! The optimal tree of a few factors, by dynamic programming over subsets.
 
 use super::stop::Stop;
 use super::time::Step;
 
-/// One index, as the factors see it.
+/// An index, and the factors that have it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared {
-    /// The factors that have it, a bit each.
+    /// Set of the factors that have it, one bit each.
     pub(super) holders: u32,
     pub(super) extent: f64,
-    /// Whether it outlives the product of all.
+    /// True if it is an index of the whole product.
     pub(super) open: bool,
 }
 
-/// Sets between two questions whether the search is to end.
+/// Subsets between two polls of the stop flag.
 const BRIEF: usize = 256;
-/// Of products that cost the same, those with fewer elements are better.
+/// Weight of a product's elements, which breaks ties between equal costs.
 const TIE: f64 = 1e-10;
-/// Extents of all indices, multiplied, that leave room for the rest of the arithmetic.
+/// Greatest product of all extents that leaves headroom for further arithmetic.
 const MOST_POINTS: f64 = 1e250;
 
 /// Tables over subsets of the factors, kept from one search to the next.
 #[derive(Default)]
 pub(super) struct Exact {
-    /// The extents of the indices that any factor of the set has, multiplied.
+    /// By set: product of the extents of all indices that some factor of the set has.
     touched: Vec<f64>,
     states: Vec<State>,
 }
 
-/// What is known of a set of factors.
+/// Best product of a set of factors.
 #[derive(Clone, Copy)]
 struct State {
-    /// The extents of the indices that no factor outside has, multiplied; one divided by that.
+    /// Reciprocal of the product of extents of indices that no factor outside of the set has.
     shrink: f64,
-    /// What it costs to multiply the set.
+    /// Cost of the product of the set.
     cost: f64,
-    /// One of the two sets that are multiplied last.
+    /// One of the two subsets that are multiplied last.
     part: u32,
-    /// The factor whose innermost index is that of the product.
+    /// The factor whose innermost index is also innermost in the product.
     inner: Option<u32>,
 }
 
 impl Exact {
-    /// Finds the best tree of some factors; gives its cost, or nothing where numbers are too large, or the
-    /// search is to end.
+    /// Finds the optimal tree; returns its cost, or `None` if numbers overflow or the search is stopped.
     ///
-    /// A product of more elements than `limit` costs as many times as much as it is larger; `last`
-    /// is the limit of the product of all. Products are measured by time if for each factor its innermost
-    /// index is given, as far as that is known.
+    /// The cost of a product above `limit` elements is multiplied by the excess ratio; `last` is the limit of the
+    /// whole product. If `inner` gives the known innermost index of each factor, the cost is an estimated time.
     pub(super) fn solve(
         &mut self,
         factors: usize,
@@ -74,7 +72,7 @@ impl Exact {
         Some(self.states[sets - 1].cost)
     }
 
-    /// The two sets whose products make that of a set.
+    /// The two subsets whose products are multiplied last for a set.
     pub(super) fn parts(&self, set: u32) -> [u32; 2] {
         let part = self.states[set as usize].part;
         [part, set & !part]
@@ -92,7 +90,7 @@ impl Exact {
                 self.states[index.holders as usize].shrink /= index.extent;
             }
         }
-        // What is within each set, from what is exactly on it.
+        // Sums over subsets: from indices held by exactly a set to those held within it.
         let mut bit = 1;
         while bit < sets {
             for set in (0..sets).filter(|set| set & bit != 0) {
@@ -101,7 +99,7 @@ impl Exact {
             }
             bit <<= 1;
         }
-        // What touches a set is what is not within the others.
+        // The indices that touch a set are those not within its complement.
         let all = self.touched[sets - 1];
         for set in 0..sets / 2 {
             let others = sets - 1 - set;
@@ -111,7 +109,7 @@ impl Exact {
         }
     }
 
-    /// The product of two sets.
+    /// The pairwise product of two sets.
     fn step(&self, parts: [usize; 2], inner: &[Option<Shared>]) -> Step {
         let set = parts[0] | parts[1];
         let [a, b] = parts.map(|part| &self.states[part]);
@@ -128,7 +126,7 @@ impl Exact {
         }
     }
 
-    /// Finds the best two parts of a set, all smaller sets being known.
+    /// Finds the best split of a set, given all smaller sets.
     fn extend(&mut self, set: usize, limit: f64, inner: Option<&[Option<Shared>]>) {
         let touched = self.touched[set];
         let elements = touched * self.states[set].shrink;
@@ -139,7 +137,8 @@ impl Exact {
         while q > 0 {
             let (a, b) = (&self.states[set ^ q], &self.states[q]);
             let mut cost = points * (a.shrink * b.shrink) + (a.cost + b.cost);
-            // What is more than multiplications is asked only where it may decide.
+            // The estimate of time is at least the multiplications, so it is computed only if these are below the
+            // best.
             if let (true, Some(inner)) = (cost < best, inner) {
                 cost = larger * self.step([set ^ q, q], inner).time() + (a.cost + b.cost);
             }

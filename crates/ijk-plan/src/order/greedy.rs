@@ -1,4 +1,4 @@
-//! The pair that looks best, again and again.
+//! Greedy search: multiplies the most promising pair, repeatedly.
 
 use super::logs::{exp2, log2};
 use super::problem::Problem;
@@ -7,11 +7,10 @@ use super::tree::Tree;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// An index of more operands than this proposes only some of their pairs.
+/// An index with more operands proposes a subset of their pairs only.
 const MANY_HOLDERS: usize = 24;
 
-/// A tree by pairs that look best: whose product has few elements, compared with its factors. Nothing
-/// once the search is to end.
+/// Builds a tree greedily by the size of each product relative to its factors. `None` once the search is stopped.
 pub(super) fn greedy(problem: &Problem, stop: &Stop<'_>) -> Option<Tree> {
     let mut pool = Pool::new(problem);
     loop {
@@ -33,20 +32,20 @@ pub(super) fn greedy(problem: &Problem, stop: &Stop<'_>) -> Option<Tree> {
     Some(Tree::new(problem.leaves.len(), pool.factors))
 }
 
-/// What is left to be multiplied.
+/// Nodes that remain to be multiplied.
 struct Pool<'a> {
     problem: &'a Problem,
-    /// By node: its indices, ascending; none once it is a factor.
+    /// By node: its indices, ascending; `None` once it is a factor.
     left: Vec<Option<Vec<u32>>>,
-    /// By node: the logarithm of its elements.
+    /// By node: log₂ of its elements.
     sizes: Vec<f64>,
-    /// By index: the nodes left that have it, ascending.
+    /// By index: remaining nodes that have it, ascending.
     holders: Vec<Vec<u32>>,
     heap: BinaryHeap<Pair>,
     factors: Vec<[u32; 2]>,
 }
 
-/// A proposal: the lower, the better.
+/// A candidate pair; lower scores are better.
 struct Pair {
     score: f64,
     p: u32,
@@ -73,7 +72,7 @@ impl<'a> Pool<'a> {
         self.left[node as usize].is_some()
     }
 
-    /// Proposes pairs of neighbours: nodes that share an index that is summed.
+    /// Proposes pairs of nodes that share a summed index.
     fn propose_all(&mut self) {
         let mut pairs = Vec::new();
         for index in (0..self.holders.len()).filter(|&index| !self.problem.open[index]) {
@@ -94,7 +93,7 @@ impl<'a> Pool<'a> {
         self.heap = heap.into();
     }
 
-    /// Proposes a node with each of its neighbours.
+    /// Proposes a node with each node that shares a summed index.
     fn propose(&mut self, node: u32) {
         let indices = self.left[node as usize].as_deref().unwrap_or_default();
         let mut neighbours = Vec::new();
@@ -123,7 +122,7 @@ impl<'a> Pool<'a> {
         Pair { score, p, q }
     }
 
-    /// Calls `each` with the indices of a product, and whether each outlives it.
+    /// Calls `each` with the indices of a product, and true for those that remain in it.
     fn each_of(&self, p: u32, q: u32, mut each: impl FnMut(u32, bool)) {
         let of = |node: u32| self.left[node as usize].as_deref().unwrap_or_default();
         let (mut x, mut y) = (of(p), of(q));
@@ -174,7 +173,7 @@ impl<'a> Pool<'a> {
         node
     }
 
-    /// Multiplies what has nothing in common that is summed: the smallest first.
+    /// Multiplies nodes that share no summed index, smallest first.
     fn multiply_apart(&mut self) {
         let nodes = (0..self.left.len() as u32).filter(|&node| self.is_left(node));
         let mut heap: BinaryHeap<Reverse<Sized>> =
@@ -186,7 +185,7 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// A node, in the order of its elements.
+/// A node ordered by its elements.
 struct Sized {
     size: f64,
     node: u32,
@@ -199,7 +198,7 @@ impl Ord for Sized {
 }
 
 impl Ord for Pair {
-    /// The best is the greatest.
+    /// The pair of the lowest score is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_score = other.score.total_cmp(&self.score);
         by_score.then((other.p, other.q).cmp(&(self.p, self.q)))

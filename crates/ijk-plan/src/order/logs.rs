@@ -1,12 +1,12 @@
-//! Powers and logarithms of two, by arithmetic alone: the same everywhere.
+//! Exponential and logarithm to base 2, by basic arithmetic: the same bits on every system.
 //!
-//! What the standard library has comes from the system and differs between systems in the last
-//! place, which would show in the order that is found.
+//! The functions of the standard library differ between systems in the last place, which would change the order that
+//! is found.
 
-/// Beyond this a power of two is no larger: costs of which some are added stay finite.
+/// Greatest exponent: sums of a few costs stay finite.
 const MOST: f64 = 1000.0;
 
-/// 2^x, for x from -1000 to 1000 and cut off beyond, to some 14 digits.
+/// 2^x for x clamped to ±1000, to about 14 digits.
 pub(super) fn exp2(x: f64) -> f64 {
     let x = x.clamp(-MOST, MOST);
     let whole = x.round();
@@ -19,7 +19,7 @@ pub(super) fn exp2(x: f64) -> f64 {
     sum * f64::from_bits(((whole as i64 + 1023) as u64) << 52)
 }
 
-/// The logarithm of a positive normal number, to some 14 digits.
+/// Base-2 logarithm of a positive normal number, to about 14 digits.
 pub(super) fn log2(x: f64) -> f64 {
     let bits = x.clamp(f64::MIN_POSITIVE, f64::MAX).to_bits();
     let mut exponent = (bits >> 52) as i64 - 1023;

@@ -1,4 +1,4 @@
-//! A tree with what each of its products has and costs.
+//! A tree with the indices and costs of its products.
 
 use super::problem::Problem;
 use super::time::Step;
@@ -9,33 +9,33 @@ use super::tree::Tree;
 pub(super) struct Measured<'a> {
     pub(super) weights: &'a Weights,
     pub(super) tree: Tree,
-    /// By node: its indices, a bit each, in so many words.
+    /// By node: bit set of its indices.
     bits: Vec<u64>,
-    /// By product: what it costs.
+    /// By product: its cost.
     pub(super) costs: Vec<f64>,
 }
 
-/// What every tree of a problem has in common.
+/// Data that all trees of a problem share.
 pub(super) struct Weights {
-    /// Words of a set of indices.
+    /// Words of a bit set of indices.
     pub(super) words: usize,
     /// By index: its extent.
     extents: Vec<f64>,
-    /// By word: the powers of the extent that all of its indices have, if they have the same.
+    /// By word: powers of the common extent of its indices, if they have the same.
     powers: Vec<Option<[f64; 65]>>,
-    /// The sets of the leaves, one after another.
+    /// Bit sets of the leaves.
     leaves: Vec<u64>,
-    /// The set of the output.
+    /// Bit set of the output.
     output: Vec<u64>,
-    /// The elements that a product may have.
+    /// Limit of a product's elements.
     pub(super) limit: f64,
-    /// By leaf: its innermost index, if that is known.
+    /// By leaf: its innermost index, if known.
     pub(super) inner: Vec<Option<usize>>,
-    /// Whether products are measured by time.
+    /// True if costs are estimated times.
     pub(super) timed: bool,
 }
 
-/// Larger numbers are not told apart: some may be added, and stay finite.
+/// Costs are clamped to this, so that sums of a few stay finite.
 const MOST: f64 = 1e300;
 
 impl Weights {
@@ -56,12 +56,12 @@ impl Weights {
         Self { words, extents, powers, leaves, output, limit, inner, timed: false }
     }
 
-    /// The same, for trees that are measured by time.
+    /// Selects costs by estimated time.
     pub(super) fn timed(self, timed: bool) -> Self {
         Self { timed, ..self }
     }
 
-    /// The elements of a set of indices, given by its words.
+    /// Elements of a set of indices, given by its words.
     pub(super) fn elements(&self, words: impl Iterator<Item = u64>) -> f64 {
         let mut elements = 1.0;
         for ((at, mut word), powers) in words.enumerate().zip(&self.powers) {
@@ -77,7 +77,7 @@ impl Weights {
         elements
     }
 
-    /// What a product of so many points costs, times as much as its elements are beyond the limit.
+    /// Cost of a product, multiplied by the ratio by which its elements exceed the limit.
     pub(super) fn cost(&self, points: f64, elements: f64) -> f64 {
         (points * (elements / self.limit).max(1.0)).min(MOST)
     }
@@ -87,7 +87,7 @@ impl Weights {
     }
 }
 
-/// The powers of extents that are all the same.
+/// Powers of the extent, if all are equal.
 fn powers(extents: &[f64]) -> Option<[f64; 65]> {
     let extent = extents[0];
     let mut powers = [1.0; 65];
@@ -112,7 +112,7 @@ impl<'a> Measured<'a> {
         measured
     }
 
-    /// The words of a node's indices.
+    /// Bit set of a node's indices.
     pub(super) fn bits(&self, node: u32) -> &[u64] {
         let words = self.weights.words;
         &self.bits[node as usize * words..][..words]
@@ -128,12 +128,12 @@ impl<'a> Measured<'a> {
         &mut self.costs[product as usize - leaves]
     }
 
-    /// What all products cost.
+    /// Cost of all products.
     pub(super) fn total(&self) -> f64 {
         self.costs.iter().sum()
     }
 
-    /// Computes all of it.
+    /// Computes all indices and costs.
     fn measure(&mut self) {
         let root = self.tree.root;
         let made = self.tree.downwards();
@@ -145,11 +145,10 @@ impl<'a> Measured<'a> {
         self.settle(&made);
     }
 
-    /// Computes the indices and costs of connected products, given each before those among its
-    /// factors; the first has its indices already.
+    /// Computes indices and costs of a connected set of products, listed top-down; those of the first are known.
     ///
-    /// Upwards, a product has the indices of its factors. Downwards, it keeps those that its
-    /// sibling has too, or the product that both are factors of.
+    /// Bottom-up, a product has the indices of its factors. Top-down, it keeps those that its sibling or its parent
+    /// has, too.
     pub(super) fn settle(&mut self, made: &[u32]) {
         let words = self.weights.words;
         for &node in made.iter().skip(1).rev() {
@@ -170,7 +169,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The elements of a product, if there is a limit and it is not the output.
+    /// Elements of a product for the limit: 0 if there is none, or for the output.
     pub(super) fn elements(&self, node: u32) -> f64 {
         if node == self.tree.root || self.weights.limit == f64::INFINITY {
             return 0.0;
@@ -178,17 +177,17 @@ impl<'a> Measured<'a> {
         self.size(node)
     }
 
-    /// The elements of a node.
+    /// Elements of a node.
     fn size(&self, node: u32) -> f64 {
         self.weights.elements(self.bits(node).iter().copied())
     }
 
-    /// The points of a product of two nodes.
+    /// Points of a product of two nodes.
     pub(super) fn points(&self, [p, q]: [u32; 2]) -> f64 {
         self.weights.elements(self.bits(p).iter().zip(self.bits(q)).map(|(x, y)| x | y))
     }
 
-    /// A product of two nodes, with the innermost index of each.
+    /// A pairwise product, with the innermost index of each factor.
     fn step(&self, node: u32, factors: [u32; 2], inner: [Option<usize>; 2]) -> Step {
         let ends = |index: usize| self.bits(node)[index / 64] >> (index % 64) & 1 == 0;
         Step {
@@ -199,7 +198,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The innermost index of a node, if that is known.
+    /// Innermost index of a node, if known.
     fn inner(&self, node: u32) -> Option<usize> {
         let Some(factors) = self.tree.factors(node) else {
             return self.weights.inner[node as usize];

@@ -1,23 +1,22 @@
-//! In which order a product of many tensors is multiplied.
+//! Contraction order: the order in which many tensors are multiplied pairwise.
 //!
-//! Multiplying tensors two at a time, and summing every index as soon as nobody else has it, takes
-//! orders of magnitude fewer multiplications than the sum as it is written, if the order is good.
-//! [`order()`] searches for one: a pure function of the network and the options, unless a time is
-//! asked for. [`cost()`] tells what a path costs, also one that somebody else found.
+//! Multiplying tensors two at a time, and summing each index after its last use, takes orders of magnitude fewer
+//! multiplications than the sum as written, if the order is good. [`order()`] searches for one; it is a pure function
+//! of the network and the options unless a time limit is set. [`cost()`] returns the cost of any path, also of one
+//! found elsewhere.
 //!
-//! How it searches, each in its own file:
+//! Stages of the search, each in its own file:
 //!
-//! 1. *problem* forgets what does not matter: extents of 1, indices that always come together;
-//! 2. *greedy* multiplies the pair that looks best, again and again;
-//! 3. *exact* finds the best tree of few operands, by dynamic programming over their subsets;
-//! 4. *anneal* improves the tree of many by rotations, and *reshape* part by part with *exact*;
-//! 5. *slice* chooses indices to loop over outside where intermediates are too large;
+//! 1. *problem* drops what is irrelevant to the order: extents of 1, and all but one of indices that occur together;
+//! 2. *greedy* multiplies the most promising pair, repeatedly;
+//! 3. *exact* finds the optimal tree of few operands, by dynamic programming over subsets;
+//! 4. *anneal* improves the tree of many operands by rotations, and *reshape* improves its subtrees with *exact*;
+//! 5. *slice* chooses indices that become outer loops if intermediates are too large;
 //! 6. *path* writes the tree as steps over a list of operands.
 //!
-//! Orders of few operands are compared by *time*, where that is wanted: a product that only moves memory
-//! has few multiplications.
+//! Orders of few operands may be compared by *time*: a product bound by memory has few multiplications.
 //!
-//! *search* says in which order, *budget* for how long.
+//! search* is the strategy, *budget* its limit.
 
 mod anneal;
 mod budget;
@@ -46,72 +45,69 @@ pub use error::OrderError;
 /// A product of tensors, summed over the indices that the output lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// The indices of each operand, each at most once.
+    /// Indices of each operand, each at most once.
     pub operands: Vec<Vec<u32>>,
-    /// The indices of the output, each at most once; every one is an index of some operand.
+    /// Indices of the output, each at most once, and each an index of some operand.
     pub output: Vec<u32>,
-    /// The extent of each index.
+    /// Extent of each index.
     pub extents: Vec<u64>,
 }
 
 /// An order of contraction, in opt_einsum's linear format.
 ///
-/// Every step takes operands out of the list (their positions ascending; one, two or more of them)
-/// and appends their product, summed over the indices that neither the output nor any operand of
-/// the list has any more.
+/// Every step removes one or more operands from the list (positions ascending) and appends their product, summed over
+/// the indices that neither the output nor a remaining operand has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path(pub Vec<Vec<usize>>);
 
-/// How long to search.
+/// Effort of the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// One greedy pass.
     Greedy,
-    /// As long as it seems worth, given what the contraction costs.
+    /// In proportion to the cost of the contraction.
     #[default]
     Normal,
     /// Long, for contractions that run for minutes or many times.
     High,
-    /// So many candidates, each of the order of 0.05 µs.
+    /// A fixed number of candidates, each of the order of 0.05 µs.
     Steps(u64),
 }
 
-/// By what orders are compared.
+/// Objective of the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
     /// Multiplications.
     #[default]
     Multiplications,
-    /// The time that multiplications and what they read and write take, estimated by fixed numbers; of many
-    /// operands, multiplications.
+    /// Estimated time of multiplications and memory traffic, by fixed rates; for many operands, multiplications.
     Time,
 }
 
-/// What to search for.
+/// Options of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// By what to compare.
+    /// Objective.
     pub measure: Measure,
-    /// How long to search.
+    /// Effort of the search.
     pub effort: Effort,
-    /// Search for so long instead. What is found then depends on the machine and its load.
+    /// Time limit in place of the effort. The result then depends on the machine and its load.
     pub time: Option<Duration>,
-    /// How many elements an intermediate may have; indices are sliced until none has more. The
-    /// output and the operands are as large as they are.
+    /// Limit of elements of an intermediate; indices are sliced until it holds. Operands and the output are exempt.
     pub most_elements: Option<u64>,
-    /// Where random choices start.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// An order of contraction, and what it costs.
+/// An order of contraction, and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// The steps.
     pub path: Path,
-    /// Indices looped over outside: the steps see extent 1 there, and the outputs of all rounds
-    /// are added (or put side by side, for an index of the output).
+    /// Indices that are outer loops: the steps have extent 1 there, and the outputs of all iterations are added (or
+    /// concatenated, for an index of the output).
     pub sliced: Vec<u32>,
-    /// What it costs in all.
+    /// Total cost.
     pub cost: PathCost,
 }
 
@@ -132,15 +128,15 @@ pub struct Order {
 /// ```
 ///
 /// # Errors
-/// [`OrderError`] if the network is none.
+/// [`OrderError`] if the network is invalid.
 pub fn order(network: &Network, options: &Options) -> Result<Order, OrderError> {
     order_until(network, options, &|| false)
 }
 
-/// The same, unless `stop` says that the order is not wanted any more: it is asked every 20 ms or so.
+/// Like [`order`], until `stop` returns true; it is polled about every 20 ms.
 ///
 /// # Errors
-/// As for [`order`]; [`OrderError::Interrupted`] once `stop` says so.
+/// As for [`order`]; [`OrderError::Interrupted`] if `stop` returned true.
 pub fn order_until(
     network: &Network,
     options: &Options,

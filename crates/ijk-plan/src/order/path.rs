@@ -6,8 +6,8 @@ use super::tree::Tree;
 
 /// The steps of a tree.
 ///
-/// Operands that have something to sum for themselves begin. Then each product follows its
-/// factors, the factor of more products first: what it takes is freed before the other begins.
+/// Operands with private summed indices come first. Then each product follows its factors, the factor with more
+/// products first: its intermediates are freed before the other begins.
 pub(super) fn path(problem: &Problem, tree: &Tree) -> Path {
     let mut list = List::new(problem.leaves.len());
     let summed = |leaf: &u32| problem.summed[*leaf as usize];
@@ -31,7 +31,7 @@ fn products(tree: &Tree) -> Vec<(u32, [u32; 2])> {
             below[node as usize] = 1 + below[p as usize] + below[q as usize];
         }
     }
-    // From the last to the first: the factor of fewer products is nearer to the end.
+    // In reverse: the factor with fewer products is closer to the end.
     let (mut order, mut open) = (Vec::new(), vec![tree.root]);
     while let Some(node) = open.pop() {
         if let Some([p, q]) = tree.factors(node) {
@@ -44,11 +44,11 @@ fn products(tree: &Tree) -> Vec<(u32, [u32; 2])> {
     order
 }
 
-/// The list of operands that the positions of a path mean.
+/// The operand list to which the positions of a path refer.
 struct List {
-    /// By node: when it was appended.
+    /// By node: time of appending.
     time: Vec<usize>,
-    /// When each operand of the list was appended, ascending.
+    /// Times of appending of the operands in the list, ascending.
     left: Vec<usize>,
     now: usize,
     steps: Vec<Vec<usize>>,
@@ -61,7 +61,7 @@ impl List {
         Self { time, left: (0..leaves).collect(), now: leaves, steps: Vec::new() }
     }
 
-    /// Takes nodes out of the list and appends another.
+    /// Removes nodes from the list and appends their product.
     fn take(&mut self, nodes: &[u32], result: u32) {
         let position = |node: &u32| self.left.partition_point(|&t| t < self.time[*node as usize]);
         let mut step: Vec<usize> = nodes.iter().map(position).collect();

@@ -1,28 +1,27 @@
-//! What the search sees of a network.
+//! Canonical form of a network for the search.
 
 use super::Network;
 use super::logs::log2;
 use std::collections::HashMap;
 
-/// A network without what does not matter to the order.
+/// A network without data that is irrelevant to the order.
 ///
-/// Its indices are numbered anew, by extent. Those of extent 1 (or 0, or sliced) are left out, and
-/// so are those of one operand alone, which are summed before anything else; indices of the same
-/// operands are one.
+/// Indices are renumbered by extent. Those of extent 1 (or 0, or sliced) are dropped, and so are private indices of
+/// one operand, which are summed first; indices of the same operands are merged.
 pub(super) struct Problem {
     /// The indices of each operand, ascending.
     pub(super) leaves: Vec<Vec<u32>>,
     /// By index: its extent.
     pub(super) extents: Vec<f64>,
-    /// By index: the logarithm of its extent.
+    /// By index: log₂ of its extent.
     pub(super) logs: Vec<f64>,
-    /// By index: whether the output has it.
+    /// By index: true if the output has it.
     pub(super) open: Vec<bool>,
-    /// By index: the indices of the network that it stands for.
+    /// By index: the merged indices of the network.
     pub(super) members: Vec<Vec<u32>>,
-    /// By operand: its innermost index, unless something is summed before.
+    /// By operand: its innermost index, unless it has private summed indices.
     pub(super) inner: Vec<Option<usize>>,
-    /// By operand: whether there is anything to sum before.
+    /// By operand: true if it has private summed indices.
     pub(super) summed: Vec<bool>,
 }
 
@@ -75,7 +74,7 @@ impl Problem {
         }
     }
 
-    /// The logarithm of how many elements an array of these indices has.
+    /// log₂ of the elements of an array with these indices.
     pub(super) fn size(&self, indices: &[u32]) -> f64 {
         indices.iter().map(|&index| self.logs[index as usize]).sum()
     }

@@ -1,6 +1,6 @@
-//! Numbers that look random, from a seed.
+//! Pseudorandom numbers.
 
-/// SplitMix64.
+/// SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -16,7 +16,7 @@ impl Random {
         x ^ x >> 31
     }
 
-    /// A number above 0 and below 1.
+    /// Uniform number in the open interval (0, 1).
     pub(super) fn unit(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }

@@ -1,16 +1,16 @@
-//! Parts of a tree, replaced by the best tree of the same factors.
+//! Subtree reconfiguration: parts of a tree replaced by the optimal tree of the same factors.
 
 use super::exact::{Exact, Shared};
 use super::measured::Measured;
 use super::stop::Stop;
 
-/// What it takes to search exactly for the best tree of so many factors.
+/// Cost of an exact search, in candidates.
 pub(super) fn candidates(factors: usize) -> u64 {
     3u64.saturating_pow(factors as u32) / 64 + 1
 }
 
-/// Improves a tree until no part of so many factors can be better; gives the candidates that were
-/// looked at. Stops when there are no more of them left.
+/// Improves a tree until no part of `most` factors can be improved, or the budget is spent; returns the number of
+/// candidates.
 pub(super) fn reshape(tree: &mut Measured, most: usize, budget: u64, stop: &Stop<'_>) -> u64 {
     let mut reshaper = Reshaper { exact: Exact::default(), most, spent: 0, stop };
     loop {
@@ -27,7 +27,7 @@ pub(super) fn reshape(tree: &mut Measured, most: usize, budget: u64, stop: &Stop
     }
 }
 
-/// Replaces a tree by the best there is, unless numbers are too large.
+/// Replaces a tree by the optimal one, unless numbers overflow.
 pub(super) fn replace(tree: &mut Measured, stop: &Stop<'_>) {
     let most = tree.tree.leaves();
     let mut reshaper = Reshaper { exact: Exact::default(), most, spent: 0, stop };
@@ -42,7 +42,7 @@ struct Reshaper<'a> {
 }
 
 impl Reshaper<'_> {
-    /// Replaces what is below a node by something better; says whether it did.
+    /// Replaces the part below a node if a better one exists; returns true if so.
     fn part(&mut self, tree: &mut Measured, root: u32) -> bool {
         let (products, frontier) = grow(tree, root, self.most);
         if frontier.len() < 3 {
@@ -64,12 +64,12 @@ impl Reshaper<'_> {
         true
     }
 
-    /// Puts the best tree over the frontier in the place of some products, the first on top.
+    /// Builds the optimal tree over the frontier from the nodes `products`, the first of which is its root.
     fn rebuild(&self, tree: &mut Measured, products: &[u32], frontier: &[u32]) {
         let mut free = products[1..].iter();
         let mut open = vec![(products[0], (1u32 << frontier.len()) - 1)];
         let mut made = Vec::new();
-        // The first is the top; each stands before its factors.
+        // Top-down order: each node precedes its factors.
         while let Some((node, set)) = open.pop() {
             let parts = self.exact.parts(set).map(|part| {
                 if part.is_power_of_two() {
@@ -86,7 +86,7 @@ impl Reshaper<'_> {
     }
 }
 
-/// The products below a node that are most expensive, and their factors beyond.
+/// The most expensive products below a node, and the frontier of their other factors.
 fn grow(tree: &mut Measured, root: u32, most: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut products, mut frontier) = (Vec::new(), vec![root]);
     while frontier.len() < most {
@@ -103,7 +103,7 @@ fn grow(tree: &mut Measured, root: u32, most: usize) -> (Vec<u32>, Vec<u32>) {
     (products, frontier)
 }
 
-/// The innermost index of each of some factors of a product, where it is an operand's.
+/// Innermost index of each factor that is an operand.
 fn inner(tree: &Measured, root: u32, frontier: &[u32]) -> Vec<Option<Shared>> {
     let inner = |&node: &u32| {
         let index = tree.weights.inner.get(node as usize).copied().flatten()?;
@@ -115,7 +115,7 @@ fn inner(tree: &Measured, root: u32, frontier: &[u32]) -> Vec<Option<Shared>> {
     frontier.iter().map(inner).collect()
 }
 
-/// The indices of some factors of a product.
+/// Indices of the factors of a product.
 fn shared(tree: &Measured, root: u32, frontier: &[u32]) -> Vec<Shared> {
     let mut shared = Vec::new();
     let kept = tree.bits(root);

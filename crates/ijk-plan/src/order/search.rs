@@ -1,4 +1,4 @@
-//! What is searched, and in which order.
+//! Search strategy.
 
 use super::anneal::{Schedule, anneal};
 use super::budget::Budget;
@@ -12,18 +12,18 @@ use super::stop::Stop;
 use super::tree::Tree;
 use super::{Effort, Measure, Network, Options, slice};
 
-/// Rotations of the first annealing, for each product; every other is twice as long.
+/// Rotations per product of the first annealing run; each following run is twice as long.
 const FIRST_RUN: u64 = 32;
-/// More factors than this are not searched exactly: tables of subsets are too large.
+/// Greatest number of factors for exact search, limited by its tables of subsets.
 const MOST_EXACT: usize = 16;
-/// More factors than this are not ordered by time.
+/// Greatest number of factors that are ordered by time.
 const MOST_TIMED: usize = 8;
-/// Factors of the parts of a tree that are searched exactly, before and after annealing.
+/// Factors of the subtrees that are optimised exactly, before and after annealing.
 const PARTS: [usize; 2] = [6, 8];
-/// The last temperature of every annealing.
+/// Final temperature of every annealing run.
 const COLD: f64 = 0.06;
 
-/// Finds a tree, and indices to be sliced; nothing, or something that is not good, once it is stopped.
+/// Finds a tree, and indices to slice. If stopped, returns `None` or an unfinished result.
 pub(super) fn search(
     network: &Network,
     options: &Options,
@@ -43,11 +43,11 @@ pub(super) fn search(
     })
 }
 
-/// A search under way.
+/// State of a search.
 pub(super) struct Search<'s> {
     budget: Budget<'s>,
     random: Random,
-    /// Whether anything but the first greedy tree is wanted.
+    /// True if only the greedy tree is wanted.
     greedy: bool,
 }
 
@@ -60,18 +60,18 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether so many factors are ordered by time: few, for which there is time to try all orders.
+    /// Tells whether products of `factors` factors are ordered by time: only if all orders can be searched.
     fn is_timed(&self, factors: usize) -> bool {
         let exact = reshape::candidates(factors);
         !self.greedy && factors <= MOST_TIMED && exact <= self.budget.left(0.0)
     }
 
-    /// What ends it.
+    /// The stop flag.
     pub(super) fn stop(&self) -> &'s Stop<'s> {
         self.budget.stop()
     }
 
-    /// A tree to begin with, and whether it is the best there is; nothing once the search is stopped.
+    /// Initial tree, and true if it is optimal; `None` if the search is stopped.
     fn start<'a>(
         &mut self,
         problem: &Problem,
@@ -91,9 +91,8 @@ impl<'s> Search<'s> {
         Some((best, false))
     }
 
-    /// Improves a tree, for a share of the budget: annealing from the best that is known, each
-    /// time twice as long, and exact search of parts of what comes out.
-    /// The tree is that of one of so many slices.
+    /// Improves a tree with a share of the budget: annealing from the best known tree, twice as long each time,
+    /// followed by exact optimisation of subtrees. The tree is that of one of `slices` slices.
     pub(super) fn improve<'a>(
         &mut self,
         mut best: Measured<'a>,

@@ -1,4 +1,4 @@
-//! Indices looped over outside, so that intermediates stay small.
+//! Slicing: indices become outer loops, so that intermediates fit a limit.
 
 use super::Network;
 use super::logs::log2;
@@ -8,18 +8,16 @@ use super::search::Search;
 use super::stop::Stop;
 use super::tree::Tree;
 
-/// How much of what is left to spend goes into the tree after each slice.
+/// Share of the remaining budget that is spent on the tree after each slice.
 const SHARE: f64 = 0.125;
-/// Improvements of the tree under all slices, each of which may need fewer.
+/// Rounds of improving the tree under all slices, after each of which fewer may be needed.
 const ROUNDS: u32 = 3;
-/// As long as a product is larger by more than such a power of two, several indices are sliced at
-/// once.
+/// log₂ of the excess above which several indices are sliced at once.
 const FAR: f64 = 32.0;
-/// Of more slices than this it is not asked which are not needed any more.
+/// With more slices, redundant ones are not searched for.
 const MANY: usize = 200;
 
-/// Chooses indices to be sliced until no product but the output has more than `limit` elements,
-/// and improves the tree to suit them.
+/// Chooses indices to slice until no product but the output exceeds `limit` elements, and improves the tree for them.
 pub(super) fn slice(
     network: &Network,
     mut tree: Tree,
@@ -54,24 +52,24 @@ pub(super) fn slice(
     best.map_or((tree, sliced), |(_, tree, sliced)| (tree, sliced))
 }
 
-/// Whether no product but the output has more than `limit` elements.
+/// Tells whether no product but the output exceeds `limit` elements.
 pub(super) fn fits(problem: &Problem, tree: &Measured, limit: u64) -> bool {
     largest(problem, tree, limit).is_none()
 }
 
-/// The multiplications of a tree in all slices.
+/// Multiplications of a tree over all slices.
 fn unlimited(network: &Network, tree: &Tree, sliced: &[u32]) -> f64 {
     let problem = Problem::new(network, sliced);
     let of_one = Measured::new(&Weights::new(&problem, None), tree.clone()).total();
     of_one * slices(network, sliced)
 }
 
-/// How many slices there are.
+/// Number of slices.
 fn slices(network: &Network, sliced: &[u32]) -> f64 {
     sliced.iter().map(|&index| network.extents[index as usize] as f64).product()
 }
 
-/// Drops slices that are not needed, and adds those that are.
+/// Drops redundant slices, and adds missing ones.
 fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>, stop: &Stop<'_>) {
     loop {
         let more = next(network, tree, limit, sliced);
@@ -92,8 +90,8 @@ fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>, sto
     }
 }
 
-/// What is to be sliced next, if some product does not fit: the cheapest index of the largest, and
-/// where that is not nearly enough, those after it.
+/// Indices to slice next, if some product does not fit: the cheapest of the largest product, and further ones if the
+/// excess is large.
 fn next(network: &Network, tree: &Tree, limit: u64, sliced: &[u32]) -> Vec<u32> {
     let problem = Problem::new(network, sliced);
     let weights = Weights::new(&problem, Some(limit));
@@ -113,8 +111,8 @@ fn next(network: &Network, tree: &Tree, limit: u64, sliced: &[u32]) -> Vec<u32> 
     next
 }
 
-/// The largest node that is too large, if there is one: a product, or an operand that is stored
-/// again since something is summed in it.
+/// The largest node above the limit: a product, or an operand that is stored again because its private indices are
+/// summed.
 fn largest(problem: &Problem, tree: &Measured, limit: u64) -> Option<u32> {
     let leaves = 0..problem.leaves.len() as u32;
     let stored = leaves.filter(|&leaf| problem.summed[leaf as usize]);
@@ -123,7 +121,7 @@ fn largest(problem: &Problem, tree: &Measured, limit: u64) -> Option<u32> {
     large.max_by(|x, y| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1))).map(|(_, node)| node)
 }
 
-/// The indices of a node.
+/// Indices of a node.
 fn indices(tree: &Measured, node: u32) -> Vec<usize> {
     let has = |index: &usize| has(tree, node, *index);
     (0..64 * tree.weights.words).filter(has).collect()
@@ -133,7 +131,7 @@ fn has(tree: &Measured, node: u32, index: usize) -> bool {
     tree.bits(node)[index / 64] >> (index % 64) & 1 == 1
 }
 
-/// What slicing is about to change of a product.
+/// Data of a product that slicing changes.
 struct Product {
     node: u32,
     factors: [u32; 2],
@@ -147,7 +145,7 @@ impl Product {
         Self { node, factors, points: tree.points(factors), elements: tree.elements(node) }
     }
 
-    /// What it costs once an index is only so long.
+    /// Cost after an index of extent `extent` is sliced.
     fn cost(&self, tree: &Measured, index: usize, extent: f64) -> f64 {
         let less = |has: bool| if has { extent } else { 1.0 };
         let points = self.factors.iter().any(|&factor| has(tree, factor, index));
@@ -156,8 +154,7 @@ impl Product {
     }
 }
 
-/// What may be sliced of a node, the cheapest first: that after which the tree costs least, where
-/// products that are still too large cost more.
+/// Indices of a node by the cost of the tree after slicing them, where products above the limit cost more.
 fn ranked(network: &Network, problem: &Problem, tree: &Measured, node: u32) -> Vec<u32> {
     let products = tree.tree.downwards().into_iter().map(|node| Product::new(tree, node));
     let products: Vec<Product> = products.collect();

@@ -1,12 +1,12 @@
-//! Searches that somebody may want to end.
+//! Cancellation of a search.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How often it is asked whether the search is to end.
+/// Polling interval.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Asks now and then whether a search is to end; the answer yes is final.
+/// Polls a callback at intervals; once it returns true, the search is stopped for good.
 pub(super) struct Stop<'a> {
     ask: &'a dyn Fn() -> bool,
     asked: Cell<Instant>,
@@ -18,7 +18,7 @@ impl<'a> Stop<'a> {
         Self { ask, asked: Cell::new(Instant::now()), stopped: Cell::new(false) }
     }
 
-    /// Whether the search is to end. Cheap enough for every few hundred candidates.
+    /// Tells whether the search is stopped. Cheap enough for every few hundred candidates.
     pub(super) fn is_set(&self) -> bool {
         if !self.stopped.get() && self.asked.get().elapsed() >= EVERY {
             self.stopped.set((self.ask)());

@@ -1,47 +1,47 @@
-//! How long a product of two tensors takes, beside the multiplications of large matrices.
+//! Estimated time of a product of two tensors, in multiplications of large matrices.
 //!
-//! Fixed numbers, as orders must be the same on every machine. They are checked against measurements by
+//! The rates are constants, since orders must be the same on every machine. They are checked against measurements by
 //! `cargo bench -p ijk-benches --bench orders`.
 
-/// Elements of a register: a matrix with fewer rows or columns leaves some idle.
+/// Lanes of a vector register: fewer rows or columns leave some idle.
 const LANES: f64 = 16.0;
-/// Multiplications in the time in which an element is read; it is written in twice the time.
+/// Multiplications in the time of reading an element; writing takes twice as long.
 const READ: f64 = 8.0;
 const WRITTEN: f64 = 2.0 * READ;
-/// The same of an element that is packed for few others to be multiplied with.
+/// Multiplications in the time of packing an element that is used few times.
 const PACKED: f64 = 48.0;
-/// So many columns are multiplied where they lie, with at least so many steps in the lanes.
+/// Up to `COLUMNS` columns are multiplied in place, as dot products of at least `LEAST_STEPS` steps.
 const COLUMNS: f64 = 3.0;
 const LEAST_STEPS: f64 = 8.0;
-/// Of the steps of a sum so many are taken where operands lie; of fewer outputs than so many, which are not
-/// divided among threads, all others are packed.
+/// Up to `STEPS` steps of k are read in place. Beyond, products of up to `OUTPUTS` elements, which are not divided
+/// among threads, are packed.
 const STEPS: f64 = 1023.0;
 const OUTPUTS: f64 = 4096.0;
-/// Multiplications in the time in which a row or a column of a register begins.
+/// Multiplications in the time of starting a row or column of registers.
 const BEGUN: f64 = 4.0;
-/// Sides from which on a product lies otherwise than its factors.
+/// Least side for which a product has another layout than its factors.
 const LARGE: f64 = 32.0;
-/// Sides of matrices in a batch, all three multiplied, which take as long to begin with as to compute.
+/// m·n·k of a batched product whose overhead equals its computation.
 const SMALL: f64 = 512.0;
-/// Extents of all indices, multiplied, beyond which sizes are not told apart by their quotients.
+/// Greatest product of all extents for which quotients of sizes are exact enough.
 const MOST: f64 = 1e90;
 
 /// A product of two tensors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The extents of all its indices, multiplied.
+    /// Product of the extents of all its indices.
     pub(super) points: f64,
-    /// The elements of its factors.
+    /// Elements of its factors.
     pub(super) factors: [f64; 2],
-    /// Its own elements.
+    /// Elements of the product.
     pub(super) product: f64,
-    /// For each factor, whether neighbours in memory are summed.
+    /// For each factor, true if its innermost index is summed.
     pub(super) along: [bool; 2],
 }
 
 impl Step {
-    /// The factor whose innermost index the product has innermost, too, if it is known: as
-    /// `ijk_ir::einsum` lays intermediates out.
+    /// The factor whose innermost index is also innermost in the product, if known; `ijk_ir::einsum` lays
+    /// intermediates out so.
     pub(super) fn lies_as(&self) -> Option<usize> {
         let [a, b] = self.factors;
         let longer = usize::from(b > a);
@@ -49,7 +49,7 @@ impl Step {
         (few && !self.along[longer]).then_some(longer)
     }
 
-    /// The time it takes, in multiplications of large matrices.
+    /// Estimated time, in multiplications of large matrices.
     pub(super) fn time(&self) -> f64 {
         let (points, [a, b], c) = (self.points, self.factors, self.product);
         if !(1.0..MOST).contains(&points) {
@@ -58,7 +58,7 @@ impl Step {
         let (m, n, k) = (points / b, points / a, points / c);
         let short = m.min(n);
         let moved = READ * (a + b) + WRITTEN * c;
-        // Rows times a column, and elements by elements, take as long as they are read.
+        // Matrix-vector and outer products are bound by memory.
         if short < 2.0 || k < 2.0 {
             return points + moved;
         }
@@ -67,7 +67,7 @@ impl Step {
             let few = m * n <= OUTPUTS && k > STEPS;
             return points * small + moved + if few { PACKED * (a + b) } else { 0.0 };
         }
-        // Lanes are filled by the longer side, unless that has to be packed to lie so.
+        // The longer side fills the lanes, unless it has to be packed for that.
         let along = self.along[usize::from(b > a)];
         let dots = short <= COLUMNS && k >= LEAST_STEPS;
         if along && !dots || !along && k > STEPS {

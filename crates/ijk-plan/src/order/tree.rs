@@ -1,16 +1,16 @@
-//! Which product is of which two: a binary tree over the operands.
+//! Binary trees of products over operands.
 
 /// A binary tree. Nodes below the number of leaves are leaves; the others are products.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     leaves: usize,
-    /// By product: its factors, nodes.
+    /// By product: the nodes of its factors.
     factors: Vec<[u32; 2]>,
     pub(super) root: u32,
 }
 
 impl Tree {
-    /// A tree of products, each of nodes before it; the last is the root.
+    /// Creates a tree of products, each after its factors; the last is the root.
     pub(super) fn new(leaves: usize, factors: Vec<[u32; 2]>) -> Self {
         let root = (leaves + factors.len() - 1) as u32;
         Self { leaves, factors, root }
@@ -20,12 +20,12 @@ impl Tree {
         self.leaves
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub(super) fn nodes(&self) -> usize {
         self.leaves + self.factors.len()
     }
 
-    /// The factors of a node, if it is a product.
+    /// Factors of a node, if it is a product.
     pub(super) fn factors(&self, node: u32) -> Option<[u32; 2]> {
         (node as usize).checked_sub(self.leaves).map(|product| self.factors[product])
     }
@@ -34,7 +34,7 @@ impl Tree {
         self.factors[node as usize - self.leaves] = factors;
     }
 
-    /// All products, those before others that are factors of them.
+    /// All products top-down: each before its factors.
     pub(super) fn downwards(&self) -> Vec<u32> {
         let mut products = Vec::from_iter(self.factors(self.root).map(|_| self.root));
         let mut at = 0;

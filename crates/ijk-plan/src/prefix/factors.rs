@@ -1,8 +1,8 @@
-//! Factors of the position, taken out of reductions over all points up to one.
+//! Factors of the position, moved out of prefix reductions.
 //!
-//! `out[p] = Σ f[p]·g[q]` over `q <= p` is `f[p]` times a sum that is a scan, and terms of a
-//! greatest or least value are taken out as factors of a sum are. `exp(a[q] - m[p])` is a product of
-//! such factors, too, but each alone may overflow: that sum is kept relative to a [level](super::level).
+//! `out[p] = Σ f[p]·g[q]` over `q <= p` is `f[p]` times a scan, and so it is with terms of a maximum or minimum.
+//! `exp(a[q] - m[p])` is a product of such factors as well, but each alone may overflow: that sum is kept relative to
+//! a [level](super::level).
 
 use super::operands::{Operand, Operators, Sides, import, join};
 use super::{Prefix, level, set};
@@ -27,21 +27,21 @@ pub(crate) fn take_out(graph: &mut Graph) {
     }
 }
 
-/// A reduction over prefixes whose value comes apart into what depends on the position and what
-/// depends on what is reduced.
+/// A prefix reduction whose value is a product of operands that depend on the position and operands that depend on the
+/// reduced axes.
 pub(super) struct Factored {
     pub prefix: Prefix,
     pub dtype: DType,
     ops: Operators,
     /// Operands that depend on the position alone.
     kept: Vec<Operand>,
-    /// Those that do not depend on it.
+    /// Operands that do not depend on the position.
     reduced: Vec<Operand>,
-    /// The terms of an exponential that depends on both.
+    /// Terms of an exponential that depends on both.
     exponent: Option<Exponent>,
 }
 
-/// Terms of an exponent: those of the position, and those of what is reduced.
+/// Terms of an exponent, by position and by reduced axes.
 pub(super) struct Exponent {
     pub kept: Vec<Operand>,
     pub reduced: Vec<Operand>,
@@ -78,7 +78,7 @@ impl Factored {
         fits.then_some(Self { prefix, dtype, ops, kept, reduced, exponent })
     }
 
-    /// Adds what computes it.
+    /// Adds the statements that compute the reduction.
     fn lower(self, graph: &mut Graph) {
         if let Some(exponent) = &self.exponent {
             return level::lower(graph, &self, exponent);
@@ -92,25 +92,24 @@ impl Factored {
         self.finish(graph, (reduced, at), |_, root| root);
     }
 
-    /// What is reduced, without exponential.
+    /// The reduced operands joined, without the exponential.
     pub(super) fn join_reduced(&self, builder: &mut Builder) -> u32 {
         join(builder, &self.prefix.stmt.value, &self.reduced, self.ops, self.dtype)
     }
 
-    /// Whether nothing but an exponent depends on the position.
+    /// Tells whether nothing but the exponent depends on the position.
     pub(super) fn keeps_nothing(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// The extents of all kept axes.
+    /// Extents of all kept axes.
     fn shape(&self) -> Vec<u64> {
         let Prefix { stmt, .. } = &self.prefix;
         let axes = stmt.axes.iter().zip(stmt.kept_axes());
         axes.filter(|(_, kept)| *kept).map(|(axis, _)| axis.extent).collect()
     }
 
-    /// Adds the statement that joins reduced values, elements of an array, with what depends on the
-    /// position, after a `first` function of them.
+    /// Adds the statement that applies `first` to the reduced values and joins them with the operands of the position.
     pub(super) fn finish(
         &self,
         graph: &mut Graph,
@@ -133,7 +132,7 @@ impl Factored {
 }
 
 impl Prefix {
-    /// The reduction of another value to an array over all kept axes.
+    /// The reduction of another value into an array over all kept axes.
     fn reducing(&self, out: ArrayId, value: Expr) -> Stmt {
         let kept = self.stmt.kept_axes();
         Stmt {
@@ -146,7 +145,7 @@ impl Prefix {
         }
     }
 
-    /// `q <= p`, of a reduction without shift.
+    /// The guard `q <= p` of a reduction without shift.
     pub(super) fn guard(&self) -> Guard {
         let mut terms = [(1, self.p), (-1, self.q)];
         terms.sort_by_key(|(_, axis)| *axis);

@@ -1,9 +1,8 @@
-//! Sums of exponentials over prefixes, kept relative to levels.
+//! Prefix sums of exponentials, relative to running maxima (log-sum-exp).
 //!
-//! `Σ w[q]·exp(a[q] - m[p])` over `q <= p` is a sum relative to the level `M[p]`, the greatest `a[q]`
-//! so far, times `exp(M[p] - m[p])`. With each step the sum so far shrinks by how much the level
-//! rises, so it overflows no sooner than as it is written. Where `m` is that level itself, which is
-//! how people write such sums, there is nothing to multiply by.
+//! `Σ w[q]·exp(a[q] - m[p])` over `q <= p` is a sum relative to the level `M[p]`, the running maximum of `a[q]`, times
+//! `exp(M[p] - m[p])`. At each step the sum so far is scaled down by the rise of the level, so it overflows no sooner
+//! than as written. If `m` is that level itself, the usual way to write such sums, no final factor remains.
 
 use super::factors::{Exponent, Factored};
 use super::operands::{Operators, import, join};
@@ -15,15 +14,15 @@ use crate::index;
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, UnaryOp};
 
-/// The greatest exponent so far, by the position: an array and its index.
+/// The running maximum of the exponent: an array and its index by the position.
 struct Level {
     array: ArrayId,
     index: Vec<IndexExpr>,
-    /// The term that is it, if one is.
+    /// The term of the exponent that equals it, if any.
     term: Option<u32>,
 }
 
-/// Adds what computes a sum of exponentials.
+/// Adds the statements that compute a prefix sum of exponentials.
 pub(super) fn lower(graph: &mut Graph, sum: &Factored, exponent: &Exponent) {
     let Prefix { stmt, p, q, .. } = &sum.prefix;
     let value = &stmt.value;
@@ -60,7 +59,7 @@ pub(super) fn lower(graph: &mut Graph, sum: &Factored, exponent: &Exponent) {
     }
 }
 
-/// Adds the statement that multiplies sums by what they are relative to.
+/// Adds the statement that multiplies relative sums by their scale.
 fn finish(
     graph: &mut Graph,
     sum: &Factored,
@@ -97,14 +96,14 @@ fn finish(
     });
 }
 
-/// The extents of a set of axes.
+/// Extents of a set of axes.
 fn moved_shape(stmt: &Stmt, axes: u64) -> Vec<u64> {
     let all = stmt.axes.iter().enumerate();
     all.filter(|(a, _)| axes >> a & 1 == 1).map(|(_, axis)| axis.extent).collect()
 }
 
-/// Adds the statement that computes what is summed, relative to its own level: an array, and its
-/// index, over those of the kept axes that it depends on.
+/// Adds the statement that computes the summands relative to their own level; returns their array and its index, over
+/// the kept axes that they depend on.
 fn elements(
     graph: &mut Graph,
     sum: &Factored,
@@ -139,7 +138,7 @@ fn elements(
 }
 
 impl Level {
-    /// A term of the exponent that is the level with a minus.
+    /// Finds a subtracted term of the exponent that is the level.
     fn of_term(graph: &Graph, prefix: &Prefix, sum: &Exponent, value: &Expr) -> Option<Self> {
         let nodes = &prefix.stmt.value.nodes;
         sum.kept.iter().filter(|(negative, _)| *negative).find_map(|&(_, term)| {
@@ -150,7 +149,7 @@ impl Level {
         })
     }
 
-    /// A level of its own, and the statement that computes it.
+    /// Adds a new level, and the statement that computes it.
     fn added(graph: &mut Graph, sum: &Factored, value: Expr) -> Self {
         let Prefix { stmt, p, q, .. } = &sum.prefix;
         let kept = stmt.kept_axes();
@@ -173,7 +172,7 @@ impl Level {
     }
 }
 
-/// Whether a reduction gives at an index the greatest of a value over the prefixes of another one.
+/// Tells whether a reduction, read at an index, is the maximum of a value over the prefixes of another reduction.
 fn is_level(own: &Prefix, (sum, at, value): (&Prefix, &[IndexExpr], &Expr)) -> bool {
     let stmt = &own.stmt;
     let greatest = own.monoid == Monoid::Max && own.is_direct() && stmt.guards.is_empty();
@@ -185,7 +184,7 @@ fn is_level(own: &Prefix, (sum, at, value): (&Prefix, &[IndexExpr], &Expr)) -> b
     fits && renamed.is_some_and(|renamed| same_expr(&renamed, value))
 }
 
-/// For each axis of a reduction, the one of the sum that reads it at an index that stands there.
+/// Maps the axes of a reduction to those of the sum that reads it at an index.
 fn axes_of(own: &Prefix, sum: &Prefix, at: &[IndexExpr]) -> Option<Vec<usize>> {
     let mut map = vec![None; own.stmt.axes.len()];
     map[own.q] = Some(sum.q);

@@ -1,9 +1,8 @@
-//! Reductions over all points up to one, made into scans.
+//! Prefix reductions rewritten as scans.
 //!
-//! `out[p] = Σₖ in[p - k]`, where points out of bounds are skipped, is over all q = p - k up to p.
-//! With q in the place of k nothing but a guard, `q <= p`, has both: what is combined is then
-//! evaluated once for each q, and the statement is a scan of that. So for several such pairs of
-//! axes, one after another, and for all from a point on, which is the same seen from the end.
+//! `out[p] = Σₖ in[p - k]`, where points out of bounds are skipped, is a reduction over all q = p - k up to p. With q
+//! in place of k, only a guard, `q <= p`, mentions both: the value is evaluated once for each q, and the statement is
+//! a scan of it. Several such pairs of axes are handled one after another; reductions from a point on are mirrored.
 
 mod factors;
 mod level;
@@ -29,7 +28,7 @@ pub(crate) fn scan_prefixes(graph: &mut Graph) {
     }
 }
 
-/// Adds a statement, as scans where it is over prefixes.
+/// Adds a statement, rewritten as scans if it is a prefix reduction.
 fn lower(graph: &mut Graph, stmt: Stmt) {
     match Prefix::find(&stmt) {
         Some(prefix) => prefix.lower(graph),
@@ -37,10 +36,10 @@ fn lower(graph: &mut Graph, stmt: Stmt) {
     }
 }
 
-/// A statement that combines, for each value of an axis `p`, what it has for all values of an axis
-/// `q` up to `p + shift`; nothing else has both, or is combined for `p`.
+/// A statement that reduces, for each value of an axis `p`, over all values of an axis `q` up to `p + shift`. Nothing
+/// but one guard depends on both, and `p` is not reduced.
 struct Prefix {
-    /// Without the guard that says so.
+    /// The statement without that guard.
     stmt: Stmt,
     monoid: Monoid,
     p: usize,
@@ -56,7 +55,7 @@ impl Prefix {
         })
     }
 
-    /// The statement as one over prefixes but for its value, in all ways there are.
+    /// All ways to see a statement as a prefix reduction, whatever its value depends on.
     fn all(stmt: &Stmt) -> Vec<Self> {
         let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return Vec::new() };
         if stmt.points() <= SMALL_DOMAIN || stmt.axes.len() > u64::BITS as usize {
@@ -72,7 +71,7 @@ impl Prefix {
         ways.flatten().collect()
     }
 
-    /// The statement as one over prefixes, where the axes `p` and `q` meet in one guard only.
+    /// The statement as a prefix reduction, if exactly one guard mentions `p`, together with `q`.
     fn of(mut stmt: Stmt, monoid: Monoid, p: usize, q: usize) -> Option<Self> {
         let mut own = (0..stmt.guards.len()).filter(|&g| mentions(&stmt.guards[g].0, p));
         let (Some(at), None) = (own.next(), own.next()) else { return None };
@@ -88,7 +87,7 @@ impl Prefix {
         all_used.then_some(Self { stmt, monoid, p, q, shift })
     }
 
-    /// Adds what computes it.
+    /// Adds the statements that compute it.
     fn lower(self, graph: &mut Graph) {
         let direct = self.is_direct();
         let elements = self.elements(graph);
@@ -106,7 +105,7 @@ impl Prefix {
         chain(graph, self.stmt, pieces);
     }
 
-    /// Whether the scan itself gives each element of the output.
+    /// Tells whether the scan itself is the output.
     fn is_direct(&self) -> bool {
         let Self { stmt, p, q, .. } = self;
         let determined = coverage::determined(&stmt.out_index, &stmt.extents());
@@ -118,7 +117,7 @@ impl Prefix {
             && kept.iter().zip(determined).all(|(kept, determined)| determined || !kept)
     }
 
-    /// What is scanned: an access, to an array that is computed before if the value is more.
+    /// The scanned access; adds a statement that computes its array if the value is more than an access.
     fn elements(&self, graph: &mut Graph) -> Node {
         let (stmt, used) = (&self.stmt, self.used());
         let reduced = self.reduced();
@@ -143,7 +142,7 @@ impl Prefix {
         Node::Access(array, self.index(own))
     }
 
-    /// The scan of `elements` to an array, over the axes of a set.
+    /// The scan of `elements` into an array, over a set of axes.
     fn scan(&self, out: ArrayId, out_index: Vec<IndexExpr>, elements: Node, over: u64) -> Stmt {
         let mut axes = self.stmt.axes.clone();
         axes[self.q].name.clone_from(&self.stmt.axes[self.p].name);
@@ -160,8 +159,7 @@ impl Prefix {
         restrict(scan, |axis| over >> axis & 1 == 1)
     }
 
-    /// Each element of the output with what it takes of the sums; the last sum, where all values
-    /// are combined.
+    /// Statements that read the prefix of each output element from the sums; beyond the last value of `q`, the total.
     fn pieces(&self, sums: ArrayId, used: u64) -> Vec<Stmt> {
         let all = i128::from(self.stmt.axes[self.q].extent);
         let shift = i128::from(self.shift);
@@ -191,12 +189,12 @@ impl Prefix {
         pieces
     }
 
-    /// The output's index, by `q` instead of `p`.
+    /// Index of the output with `q` in place of `p`.
     fn moved_index(&self) -> Vec<IndexExpr> {
         self.moved(&self.stmt.out_index)
     }
 
-    /// An index with `q` in the place of `p`; it names no `q` before.
+    /// An index with `q` in place of `p`; it does not mention `q` before.
     fn moved(&self, index: &[IndexExpr]) -> Vec<IndexExpr> {
         let map =
             index::of_axes((0..self.stmt.axes.len()).map(|a| if a == self.p { self.q } else { a }));
@@ -205,13 +203,13 @@ impl Prefix {
         index.iter().map(|e| moved(e).unwrap_or_else(|| e.clone())).collect()
     }
 
-    /// Axes of the output; with `q` instead of `p`, if it is moved.
+    /// Axes of the output, with `q` in place of `p` if `moved`.
     fn kept(&self, moved: bool) -> u64 {
         let kept = set(self.stmt.kept_axes().into_iter());
         if moved { kept & !(1 << self.p) | 1 << self.q } else { kept }
     }
 
-    /// Axes of the output that the value depends on.
+    /// Axes of the output, except `p`, that the value or a guard depends on.
     fn used(&self) -> u64 {
         let (kept, nodes) = (self.kept(false), &self.stmt.value.nodes);
         let value = || nodes.iter().flat_map(|node| node.indices());
@@ -220,12 +218,12 @@ impl Prefix {
         kept & !(1 << self.p) & set(used)
     }
 
-    /// Axes that the output does not depend on, but for `q`.
+    /// Reduced axes except `q`.
     fn reduced(&self) -> u64 {
         set(self.stmt.kept_axes().into_iter().map(|kept| !kept)) & !(1 << self.q)
     }
 
-    /// The axes of a set as an index, `q` the last.
+    /// The axes of a set as an index, with `q` last.
     fn index(&self, axes: u64) -> Vec<IndexExpr> {
         index::of_axes(self.members(axes))
     }
@@ -241,7 +239,7 @@ impl Prefix {
     }
 }
 
-/// `q·axis + p·axis + constant >= 0`, with factors 1 and -1: the one side of a guard that may fail.
+/// `q·axis + p·axis + constant >= 0`, with coefficients ±1: the one bound of a guard that can fail.
 struct Side {
     q: i64,
     p: i64,
@@ -265,20 +263,20 @@ impl Side {
         }
     }
 
-    /// The same, `q` counted from its end.
+    /// The condition with `q` reversed.
     fn mirrored_q(self, extent: u64) -> Self {
         let last = i128::from(extent) - 1;
         Self { q: -self.q, constant: self.constant + i128::from(self.q) * last, ..self }
     }
 
-    /// The same, `p` counted from its end.
+    /// The condition with `p` reversed.
     fn mirrored_p(self, extent: u64) -> Self {
         let last = i128::from(extent) - 1;
         Self { p: -self.p, constant: self.constant + i128::from(self.p) * last, ..self }
     }
 }
 
-/// The kept and the reduced axis that a guard's index is the sum or difference of.
+/// The kept and the reduced axis whose sum or difference is a guard's index.
 fn pair((e, _): &Guard, kept: &[bool]) -> Option<(usize, usize)> {
     let [(c, Atom::Axis(a)), (d, Atom::Axis(b))] = &e.terms[..] else { return None };
     let (a, b) = (a.0 as usize, b.0 as usize);
@@ -290,7 +288,7 @@ fn pair((e, _): &Guard, kept: &[bool]) -> Option<(usize, usize)> {
     }
 }
 
-/// The statement with an axis counted from its end.
+/// The statement with an axis reversed.
 fn mirrored(stmt: &Stmt, axis: usize) -> Option<Stmt> {
     let mut map = index::of_axes(0..stmt.axes.len());
     map[axis] = IndexExpr {

@@ -1,4 +1,4 @@
-//! Operands of a value, and which side of a reduction over prefixes each depends on.
+//! Operands of a value, by their dependence on the position and on the reduced axes of a prefix reduction.
 
 use super::factors::Exponent;
 use super::{Prefix, mentions};
@@ -6,10 +6,10 @@ use crate::expr::{Builder, extract};
 use crate::graph::{Expr, Node};
 use ijk_types::{BinaryOp, DType, Monoid, UnaryOp, scalar};
 
-/// Whether an operand is divided by or subtracted, and which node it is.
+/// A node, and true if it is a divisor or is subtracted.
 pub(super) type Operand = (bool, u32);
 
-/// An operator that joins operands, and its inverse, if it has one.
+/// An operator that joins operands, and its inverse, if any.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Operators {
     with: BinaryOp,
@@ -17,12 +17,12 @@ pub(super) struct Operators {
 }
 
 impl Operators {
-    /// Of products.
+    /// Operators of products.
     pub(super) const FACTORS: Self = Self { with: BinaryOp::Mul, without: Some(BinaryOp::Div) };
-    /// Of sums.
+    /// Operators of sums.
     pub(super) const TERMS: Self = Self { with: BinaryOp::Add, without: Some(BinaryOp::Sub) };
 
-    /// Those that a monoid's reduction distributes over. Integers are multiplied, but not divided.
+    /// Operators that distribute over a monoid. Integers have no division.
     pub(super) fn of(monoid: Monoid, dtype: DType) -> Option<Self> {
         match monoid {
             Monoid::Add if dtype.is_float() || dtype.is_complex() => Some(Self::FACTORS),
@@ -43,7 +43,7 @@ impl Operators {
     }
 }
 
-/// Operands joined; the identity, if there are none.
+/// Joins operands; the identity if there are none.
 pub(super) fn join(
     builder: &mut Builder,
     value: &Expr,
@@ -68,12 +68,12 @@ pub(super) fn join(
     joined.unwrap_or_else(|| builder.push(ops.identity(dtype)))
 }
 
-/// Adds a node of a value with all that it needs.
+/// Adds a node of a value with its operands.
 pub(super) fn import(builder: &mut Builder, value: &Expr, node: u32) -> u32 {
     builder.push_all(&extract(&value.nodes, node))
 }
 
-/// For each node of a value, whether it depends on the position, and on what is reduced.
+/// For each node of a value, its dependence on the position and on the reduced axes.
 pub(super) struct Sides<'a> {
     nodes: &'a [Node],
     sides: Vec<(bool, bool)>,
@@ -97,12 +97,12 @@ impl<'a> Sides<'a> {
         Self { nodes, sides }
     }
 
-    /// Whether a node depends on the position, and on what is reduced.
+    /// Dependence of a node on the position, and on the reduced axes.
     pub(super) fn of_node(&self, node: u32) -> (bool, bool) {
         self.sides[node as usize]
     }
 
-    /// The operands of a node that depends on both, taken apart as far as that is so.
+    /// Splits a node into operands, as far as they depend on both.
     pub(super) fn flatten(&self, node: u32, ops: Operators) -> Vec<Operand> {
         let (mut open, mut all) = (vec![(false, node)], Vec::new());
         while let Some((inverse, at)) = open.pop() {
@@ -120,7 +120,7 @@ impl<'a> Sides<'a> {
         all
     }
 
-    /// The terms of an exponential, if each depends on one side.
+    /// Terms of an exponential, if each depends on one side only.
     pub(super) fn exponent(&self, node: u32) -> Option<Exponent> {
         let Node::Unary(UnaryOp::Exp, of) = self.nodes[node as usize] else { return None };
         let (mut kept, mut reduced) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Factors that a reduction does not concern, applied to what it gives.
+//! Post-operations: factors without reduced axes, applied to the result of the reduction.
 
 use super::Product;
 use super::terms::Algebra;
@@ -10,18 +10,18 @@ use crate::index;
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
-/// So many points must be reduced to one for its factors to be worth a step of their own.
+/// The reduction must have at least `FEWER` points per element to pay for a separate epilogue.
 pub(super) const FEWER: u64 = 3;
 
-/// What happens to the elements of a reduction.
+/// Operations on the elements of a reduced array.
 #[derive(Clone, Default)]
 pub(super) struct Behind {
-    /// Expressions that multiply, by axes of the output.
+    /// Multipliers, over axes of the output.
     pub(super) factors: Vec<Expr>,
-    /// Expressions that divide.
+    /// Divisors, over axes of the output.
     pub(super) divisors: Vec<Expr>,
     pub(super) negative: bool,
-    /// Elements where one of these fails have no points.
+    /// Conditions without which an element has no points.
     pub(super) guards: Vec<Guard>,
 }
 
@@ -33,13 +33,13 @@ impl Behind {
             && self.guards.is_empty()
     }
 
-    /// Whether 0 stays 0, of the same sign, and nothing becomes NaN.
+    /// Tells whether they map 0 to 0 of the same sign, and introduce no NaN.
     pub(super) fn keeps_zero(&self) -> bool {
         let mut all = self.factors.iter().chain(&self.divisors);
         !self.negative && all.all(is_positive)
     }
 
-    /// The value made of a reduction's.
+    /// The value with the operations applied to `reduced`.
     pub(super) fn value(&self, algebra: &Algebra, reduced: Node, occupied: Option<Node>) -> Expr {
         let mut builder = Builder::default();
         let mut root = builder.push(reduced);
@@ -59,7 +59,7 @@ impl Behind {
                 root = builder.push(Node::Binary(op.unwrap_or(algebra.op), root, factor));
             }
         }
-        // What starts from 0 is never -0.
+        // A sum that starts from 0 is never -0.
         if algebra.op == BinaryOp::Mul && !self.keeps_zero() && algebra.dtype != DType::Bool {
             let zero = builder.push(Node::Const(scalar::identity(Monoid::Add, algebra.dtype)));
             let op = if self.negative { BinaryOp::Sub } else { BinaryOp::Add };
@@ -84,8 +84,8 @@ fn is_positive(factor: &Expr) -> bool {
 }
 
 impl Product {
-    /// Adds the statement that makes the output of a statement of what is reduced; elements without points are
-    /// looked for unless that `skips` them.
+    /// Adds the statement that applies the post-operations. Elements without points are masked, unless `skips` says
+    /// that the reduction leaves the identity there.
     pub(super) fn put_behind(
         &self,
         (algebra, skips): (&Algebra, bool),
@@ -106,7 +106,7 @@ impl Product {
         out.push(restrict(behind, |axis| self.all_kept.contains(&(axis as u32))));
     }
 
-    /// Guards of factors that say more than which elements have no points.
+    /// Guards that depend on reduced axes.
     fn reduced_guards(&self) -> Vec<&Guard> {
         let mut all: Vec<&Guard> = Vec::new();
         for guard in self.factors.iter().flat_map(|factor| &factor.guards) {
@@ -118,13 +118,13 @@ impl Product {
         all
     }
 
-    /// Axes of which it depends how many points an element has.
+    /// Axes that determine the number of points of an element.
     fn occupied_axes(&self) -> Axes {
         let guards = self.reduced_guards();
         guards.into_iter().fold(Axes::new(), |axes, guard| union(&axes, &of_indices([&guard.0])))
     }
 
-    /// How many points are looked at to find elements that have none.
+    /// Points of the statement that finds elements without points.
     pub(super) fn occupied_points(&self) -> u64 {
         match self.occupied_axes() {
             axes if axes.is_empty() || self.keeps_identity() => 0,
@@ -132,13 +132,13 @@ impl Product {
         }
     }
 
-    /// Whether an element without points comes out as that by itself: nothing multiplies the
-    /// identity that a guarded factor gives there but what keeps it.
+    /// Tells whether an element without points keeps the identity: a single guarded factor, and operations that
+    /// preserve it.
     fn keeps_identity(&self) -> bool {
         self.factors.len() == 1 && self.behind.keeps_zero() && self.behind.guards.is_empty()
     }
 
-    /// Adds the statement that tells which elements have points, if not all do; gives the access.
+    /// Adds the statement that computes which elements have points, if some may have none; returns the access to it.
     fn occupied(&self, graph: &mut Graph, stmt: &Stmt, out: &mut Vec<Stmt>) -> Option<Node> {
         if self.occupied_points() == 0 {
             return None;

@@ -1,7 +1,7 @@
-//! Products of products: factors that statements before computed.
+//! Products of products: factors that earlier statements computed.
 //!
-//! `ab*bc~abc . abc*cd~abcd . +abcd~ad` multiplies everything before it sums anything. Written as
-//! one product, its factors can be multiplied in any order.
+//! `ab*bc~abc . abc*cd~abcd . +abcd~ad` forms all products before it sums. As one product, its factors can be
+//! multiplied in any order.
 
 use super::NEST_COST;
 use super::terms::{Algebra, Terms};
@@ -9,7 +9,7 @@ use crate::graph::{Graph, Node, Stmt};
 use crate::simplify::{digits_of, inline};
 use ijk_ir::core::ArrayId;
 
-/// What a pass knows of the statements it goes through.
+/// Use-def information of a graph.
 pub(super) struct Chains {
     definitions: Vec<Option<u32>>,
     uses: Vec<u32>,
@@ -20,8 +20,8 @@ impl Chains {
         Self { definitions: graph.definitions(), uses: graph.uses() }
     }
 
-    /// The statement with the products that it alone reads multiplied out, and what it costs to
-    /// compute those for themselves; nothing where there are none.
+    /// Inlines the products that only this statement reads; returns it with the cost of computing those separately.
+    /// `None` if there are none.
     pub(super) fn multiplied_out(
         &self,
         graph: &Graph,
@@ -40,7 +40,7 @@ impl Chains {
         wide.map(|wide| (wide, cost))
     }
 
-    /// A product that a product reads, and nothing else does: not inside a function of it.
+    /// A stored product that is a factor of this product and has no other use.
     fn find<'a>(&self, graph: &'a Graph, stmt: &Stmt, algebra: &Algebra) -> Option<&'a Stmt> {
         let terms = Terms::of(&stmt.value, algebra);
         terms.all.iter().find_map(|term| {
@@ -49,7 +49,7 @@ impl Chains {
         })
     }
 
-    /// The statement that defines an array which is read once.
+    /// The definition of an array with a single use.
     pub(super) fn alone<'a>(&self, graph: &'a Graph, array: ArrayId) -> Option<&'a Stmt> {
         let alone = *self.uses.get(array.0 as usize)? == 1;
         self.definition(graph, array).filter(|_| alone)
@@ -61,7 +61,7 @@ impl Chains {
     }
 }
 
-/// Whether a statement stores a product, all of whose elements are computed.
+/// Tells whether a statement is an unguarded map whose value is a product, and covers its array.
 fn is_product(graph: &Graph, stmt: &Stmt, algebra: &Algebra) -> bool {
     let Some(Node::Binary(root, ..)) = stmt.value.nodes.last() else { return false };
     (*root == algebra.op || Some(*root) == algebra.inverse())

@@ -1,7 +1,6 @@
-//! Numbers among the factors of what is added where it falls.
+//! Constants among the factors of scattered sums.
 //!
-//! A scatter has no place behind it where its numbers could go: `y[r[z]] += 2 * x[z] / 2` multiplies by one number,
-//! or none.
+//! A scatter has no epilogue for constants, so they are folded into one: `y[r[z]] += 2 * x[z] / 2` multiplies by none.
 
 use super::terms::{Algebra, Terms};
 use super::{product, quotient};
@@ -10,7 +9,7 @@ use crate::expr::{Builder, extract, same_bits};
 use crate::graph::{Expr, Graph, Node, Stmt};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
-/// The statement with all numbers that multiply and divide its value as one, if there are several.
+/// The statement with all constant factors and divisors folded into one, if there are several.
 pub(super) fn joined(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     let dtype = graph.array(stmt.out).dtype;
     let sums = stmt.reduce == Some(Reducer::Monoid(Monoid::Add)) && dtype.is_float();
@@ -50,7 +49,7 @@ pub(super) fn joined(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     Some(Stmt { value, ..stmt.clone() })
 }
 
-/// Tells whether numbers together are as good as one by one: nothing overflows, nor vanishes.
+/// Tells whether the folded constant neither overflowed nor underflowed.
 fn is_finite(number: Scalar) -> bool {
     match number {
         Scalar::F32(x) => x.is_normal(),

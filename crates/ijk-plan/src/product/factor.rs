@@ -12,7 +12,7 @@ use ijk_ir::core::IndexExpr;
 pub(super) struct Factor {
     pub(super) axes: Axes,
     pub(super) value: Expr,
-    /// Points where one of these fails are skipped.
+    /// Guards of its points.
     pub(super) guards: Vec<Guard>,
 }
 
@@ -21,7 +21,7 @@ impl Factor {
         Self { axes: axes_in(&value), value, guards: Vec::new() }
     }
 
-    /// Its axes in the order in which they lie in what it reads.
+    /// Its axes in the memory order of its largest access.
     pub(super) fn lie(&self) -> Vec<u32> {
         let mut lie: Vec<u32> = Vec::with_capacity(self.axes.len());
         let mut add = |axis: u32| {
@@ -37,19 +37,19 @@ impl Factor {
         lie
     }
 
-    /// Tells whether it is an element at an affine position.
+    /// Tells whether it is an unguarded access with affine indices.
     pub(super) fn is_plain(&self) -> bool {
         let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
         self.guards.is_empty()
             && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
     }
 
-    /// Tells whether it is an element at a computed position.
+    /// Tells whether it is a gather.
     pub(super) fn is_gathered(&self) -> bool {
         matches!(&self.value.nodes[..], [Node::Access(_, places)] if places.iter().any(index::reads))
     }
 
-    /// Tells whether all that it reads is in bounds at all points, of which none is skipped.
+    /// Tells whether all its accesses are in bounds at all points, without guards.
     pub(super) fn is_everywhere(&self, graph: &Graph, extents: &[u64]) -> bool {
         let inside = |(e, extent): (&IndexExpr, &u64)| {
             !index::reads(e) && bounds::holds(e, *extent, extents)
@@ -61,7 +61,7 @@ impl Factor {
     }
 }
 
-/// The guards of all factors.
+/// Guards of all factors.
 pub(super) fn guards_of(factors: &[Factor]) -> Vec<Guard> {
     let mut all: Vec<Guard> = Vec::new();
     for guard in factors.iter().flat_map(|factor| &factor.guards) {

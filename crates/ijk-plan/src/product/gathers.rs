@@ -1,8 +1,8 @@
-//! Gathers behind reductions that they do not concern.
+//! Gathers moved behind reductions whose axes they do not depend on.
 //!
-//! `y[z,o] = x[c[z],d] * w[d,o]` multiplies a row for each z. Where x has fewer rows than that, all of them are
-//! multiplied, `t[n,o] = x[n,d] * w[d,o]`, and `y[z,o] = t[c[z],o]` gathers what is wanted. Points whose row is out of
-//! range are skipped then as before.
+//! `y[z,o] = x[c[z],d] * w[d,o]` multiplies a row for each z. If x has fewer rows than that, all of them are
+//! multiplied, `t[n,o] = x[n,d] * w[d,o]`, and `y[z,o] = t[c[z],o]` gathers from the result. Points whose row is out
+//! of range are skipped as before.
 
 use super::behind::Behind;
 use super::terms::{Algebra, Terms};
@@ -16,18 +16,18 @@ use crate::index;
 use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
-/// A statement in parts: what is reduced, and what is done with that.
+/// A statement split into a reduced core and post-operations.
 struct Parts {
     monoid: Monoid,
     algebra: Option<Algebra>,
     core: Expr,
     behind: Behind,
-    /// Indices that read arrays, and how many values each has.
+    /// Gather indices, each with the number of its values.
     gathers: Vec<Guard>,
 }
 
-/// Adds an array of which a statement gathers: gives what computes it, and what gathers. Nothing, where the
-/// statement is no such one, or takes no longer as it is, which is told by its `cost`.
+/// Rewrites a statement as a reduction over all rows, and a gather from it. `None` if it has no such gather, or if
+/// that is not below `cost`, the cost of the statement as it is.
 pub(super) fn behind(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<[Stmt; 2]> {
     let parts = Parts::of(graph, stmt)?;
     let core = parts.core(stmt)?;
@@ -42,7 +42,7 @@ pub(super) fn behind(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<[Stmt;
     Some([Stmt { out: array, ..core }, later])
 }
 
-/// Points of the axes that the output has.
+/// Points of the kept axes.
 fn kept_points(stmt: &Stmt) -> u64 {
     let axes = stmt.extents().into_iter().zip(stmt.kept_axes());
     axes.filter(|(_, kept)| *kept).fold(1, |n: u64, (extent, _)| n.saturating_mul(extent))
@@ -75,7 +75,7 @@ impl Parts {
         (!parts.gathers.is_empty()).then_some(parts)
     }
 
-    /// The same with factors that do not depend on a reduced axis behind.
+    /// Moves factors without reduced axes behind the reduction.
     fn taken_apart(self, graph: &Graph, stmt: &Stmt, kept: &[bool]) -> Self {
         let (value, dtype) = (&stmt.value, graph.array(stmt.out).dtype);
         let Some(algebra) = Algebra::of(self.monoid, dtype, value) else { return self };
@@ -100,7 +100,7 @@ impl Parts {
         Self { algebra: Some(algebra), core, behind, ..self }
     }
 
-    /// The statement that reduces for each value of the indices.
+    /// The reduction for every value of the gather indices.
     fn core(&self, stmt: &Stmt) -> Option<Stmt> {
         let first = stmt.axes.len();
         let new = |n: usize| IndexExpr::axis(AxisId((first + n) as u32));
@@ -127,14 +127,14 @@ impl Parts {
         Some(restrict(core, |axis| used.contains(&(axis as u32))))
     }
 
-    /// Axes of the output, among some.
+    /// Axes of the output among `used`.
     fn kept(&self, stmt: &Stmt, used: &[u32]) -> impl Iterator<Item = usize> {
         let kept = stmt.kept_axes();
         let used: Vec<usize> = used.iter().map(|&axis| axis as usize).collect();
         used.into_iter().filter(move |&axis| kept.get(axis).is_some_and(|kept| *kept))
     }
 
-    /// The statement that gathers what was reduced, from an array.
+    /// The statement that gathers from the reduced array.
     fn later(&self, stmt: &Stmt, array: ijk_ir::core::ArrayId) -> Option<Stmt> {
         let used = axes_in(&self.core.map_indices(|e| {
             let gathered = self.gathers.iter().any(|(other, _)| other == e);
@@ -155,7 +155,7 @@ impl Parts {
     }
 }
 
-/// Indices of accesses that read arrays, each once, with how many values it may have.
+/// Distinct gather indices of a statement, each with the number of its values.
 fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
     let mut found: Vec<Guard> = Vec::new();
     for node in &stmt.value.nodes {

@@ -1,7 +1,6 @@
-//! Gathers that a statement before stores for a product alone: `g[z,d] = x[c[z],d]`, `y[z,o] = g[z,d] * w[d,o]`.
+//! Gathers that an earlier statement stores for one product: `g[z,d] = x[c[z],d]`, `y[z,o] = g[z,d] * w[d,o]`.
 //!
-//! Where a row is out of range it holds 0, with which a product is 0 as well: nothing is added where the point is
-//! skipped instead.
+//! A row out of range holds zeros, which add nothing to a sum of products; skipping these points is equivalent.
 
 use super::NEST_COST;
 use super::chain::Chains;
@@ -12,7 +11,7 @@ use crate::index;
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
-/// The statement that gathers by itself what a statement before has gathered for it, and what that one costs.
+/// Inlines an earlier gather into a statement; returns it with the cost of the earlier one.
 pub(super) fn gathering(graph: &Graph, chains: &Chains, stmt: &Stmt) -> Option<(Stmt, u64)> {
     let dtype = graph.array(stmt.out).dtype;
     if stmt.reduce != Some(Reducer::Monoid(Monoid::Add)) || dtype == DType::Bool {
@@ -29,7 +28,7 @@ pub(super) fn gathering(graph: &Graph, chains: &Chains, stmt: &Stmt) -> Option<(
     })
 }
 
-/// Tells whether a statement stores what it gathers, one element for each of its array, and 0 where it skips some.
+/// Tells whether a statement stores a gather into each element of its array, and 0 at skipped points.
 fn stores_rows(graph: &Graph, stmt: &Stmt) -> bool {
     let gathers =
         matches!(stmt.as_leaf(), Some(Node::Access(_, index)) if index.iter().any(index::reads));
@@ -43,7 +42,7 @@ fn stores_rows(graph: &Graph, stmt: &Stmt) -> bool {
     gathers && adds && fresh && stmt.scan.is_none() && whole
 }
 
-/// The statement with what a node reads, `found` at an index, in its place.
+/// Replaces a node that reads the array of `found` by the gather itself.
 fn inlined(stmt: &Stmt, root: u32, index: &[IndexExpr], found: &Stmt) -> Option<Stmt> {
     let (axes, extents) = (index::plain_axes(&found.out_index)?, stmt.extents());
     let place =

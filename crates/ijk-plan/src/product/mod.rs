@@ -1,9 +1,8 @@
-//! Reductions of products made into contractions of two accesses.
+//! Reductions of products rewritten as contractions of two accesses.
 //!
-//! A product of several factors is multiplied pairwise, in the order that [`crate::order`] finds,
-//! each reduced axis summed as soon as no other factor has it; factors that are more than an access,
-//! of fewer axes than the domain, are evaluated before. Where none of it pays the statement stays
-//! one loop nest.
+//! A product of several factors is multiplied pairwise in the order that [`crate::order`] finds, and each reduced axis
+//! is summed after its last use. Factors that are more than an access, over fewer axes than the domain, are evaluated
+//! first. If none of this pays, the statement stays one loop nest.
 
 mod behind;
 mod chain;
@@ -32,7 +31,7 @@ use moves::{Left, Move, Placed};
 pub(crate) use moves::worth_contracting;
 pub(crate) use terms::{Algebra, Terms};
 
-/// What a point of a loop nest costs, relative to one of a contraction.
+/// Cost of a point of a loop nest, relative to one of a contraction.
 const NEST_COST: u64 = 4;
 
 /// Runs the pass.
@@ -52,20 +51,20 @@ pub(crate) fn order_products(graph: &mut Graph) {
     drop_dead(graph);
 }
 
-/// Tells whether a statement reduces, and reads or writes at computed places.
+/// Tells whether a statement is a reduction with gathers or a scatter.
 fn reduces_gathers(stmt: &Stmt) -> bool {
     let mut gathers = false;
     stmt.for_each_index(|e| gathers |= index::reads(e));
     gathers && stmt.reduce.is_some()
 }
 
-/// Adds a statement, or those that it is made into.
+/// Adds a statement, or those that replace it.
 fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
     let product = Product::new(graph, &stmt);
     lower_product(graph, chains, (product, stmt), out);
 }
 
-/// The same for a statement that is a product, if it is one.
+/// Adds a statement, given its product if it is one.
 fn lower_product(
     graph: &mut Graph,
     chains: &Chains,
@@ -100,11 +99,11 @@ struct Product {
     op: BinaryOp,
     monoid: Monoid,
     dtype: DType,
-    /// The algebra in which factors may be reordered, if they may.
+    /// The algebra in which factors may be reordered, if allowed.
     algebra: Option<Algebra>,
     factors: Vec<Factor>,
     behind: Behind,
-    /// Axes of the output that factors have; all, where nothing is left to be done behind.
+    /// Axes of the output that factors have; all of them if there are no post-operations.
     kept: Axes,
     /// Axes of the output.
     all_kept: Axes,
@@ -113,10 +112,10 @@ struct Product {
     span: Span,
 }
 
-/// How a product is computed, and what that costs.
+/// Strategy of a product, and its cost.
 struct Plan {
     moves: Vec<Placed>,
-    /// Whether what is left for behind the reduction happens there.
+    /// True if post-operations are applied behind the reduction, by a separate statement.
     split: bool,
     cost: u64,
 }
@@ -124,7 +123,7 @@ struct Plan {
 impl Product {
     fn new(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
-        // One term has nothing to be ordered, nor to be left behind.
+        // A single term has no order, and no post-operation.
         if stmt.value.nodes.len() == 1 {
             return None;
         }
@@ -173,9 +172,8 @@ impl Product {
         Contraction::supports(self.dtype, (self.op, None), self.monoid)
     }
 
-    /// A product whose factors may be taken in any order: one for each set of axes, and what does
-    /// not depend on a reduced axis behind them. Nothing where the statement is no such product,
-    /// or has one factor, which is all.
+    /// A product with factors in any order: one factor for each set of axes, and post-operations. `None` if the
+    /// statement is no such product, or is a single factor.
     fn of_terms(
         graph: &Graph,
         stmt: &Stmt,
@@ -208,7 +206,7 @@ impl Product {
         (all_held && apart).then_some(product)
     }
 
-    /// Sorts terms by axes.
+    /// Groups terms by axes.
     fn group(&mut self, value: &Expr, terms: &Terms, algebra: &Algebra) {
         let mut groups: Vec<(Axes, Vec<Expr>, Vec<Expr>)> = Vec::new();
         for term in &terms.all {
@@ -238,9 +236,9 @@ impl Product {
         self.factors = groups.iter().map(factor).collect();
     }
 
-    /// Gives factors the guards of their axes: those that are out of bounds elsewhere, since 0 multiplies the others
-    /// to 0, or all that have these axes; those of the output's axes tell which elements have no points. Nothing, where
-    /// one of them is neither.
+    /// Distributes guards to factors by their axes: to those that would be out of bounds otherwise, since a 0 there
+    /// makes the whole product 0, or else to all that have these axes. Guards of kept axes also become
+    /// post-operations. `None` if a guard is neither.
     fn divide_guards(&mut self, graph: &Graph, stmt: &Stmt) -> Option<()> {
         let everywhere: Vec<bool> =
             self.factors.iter().map(|factor| factor.is_everywhere(graph, &self.extents)).collect();
@@ -263,12 +261,12 @@ impl Product {
         Some(())
     }
 
-    /// Whether the reduction of the factors is all.
+    /// Tells whether there are no guards and no post-operations.
     fn is_bare(&self) -> bool {
         self.behind.is_empty() && self.factors.iter().all(|factor| factor.guards.is_empty())
     }
 
-    /// The axes of all factors.
+    /// Axes of all factors.
     fn joined(&self) -> Axes {
         self.factors.iter().fold(Axes::new(), |axes, factor| union(&axes, &factor.axes))
     }
@@ -277,8 +275,7 @@ impl Product {
         axes.iter().fold(1, |n, &axis| n.saturating_mul(self.extents[axis as usize]))
     }
 
-    /// The best way to compute the statement, or one in which the products that it reads are
-    /// multiplied out.
+    /// The cheapest strategy, for the statement itself or with the products that it reads inlined.
     fn best(self, graph: &Graph, chains: &Chains, stmt: Stmt) -> (Self, Plan, Stmt) {
         let plan = self.plan();
         if let Some(algebra) = &self.algebra
@@ -293,7 +290,7 @@ impl Product {
         (self, plan, stmt)
     }
 
-    /// The order in which factors are joined down to two, if that is worth it.
+    /// Chooses the order in which factors are joined down to two, or a single loop nest.
     fn plan(&self) -> Plan {
         let all: Vec<u32> = (0..self.extents.len() as u32).collect();
         let points = self.points(&all);
@@ -316,8 +313,8 @@ impl Product {
         if fewer || cost < nest.cost { Plan { moves, split: true, cost } } else { nest }
     }
 
-    /// Tells whether the reduction is a loop nest that leaves out what guards skip, and stores no factor before: then
-    /// elements without points keep the identity, if what comes behind does so.
+    /// Tells whether the reduction stays one guarded loop nest without stored factors: elements without points keep
+    /// the identity then, if post-operations preserve it.
     fn skips(&self, moves: &[Placed]) -> bool {
         let stored = match &self.factors[..] {
             [p, q] => self.stores(&self.left(&self.factors), [0, 1], [p, q]),
@@ -326,16 +323,16 @@ impl Product {
         moves.is_empty() && !stored && self.behind.keeps_zero()
     }
 
-    /// Tells whether two factors, `places` of what is left, are evaluated before their product.
+    /// Tells whether two factors, at `places` in `left`, are evaluated before their product.
     fn stores(&self, left: &Left<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
-        // Rows that look the same matrix up are multiplied together.
+        // Rows that select the same matrix are multiplied together.
         let looked_up = p.is_gathered() != q.is_gathered();
         (looked_up || left.is_contraction(places[0], places[1]))
             && [p, q].into_iter().any(|f| !f.is_plain() && self.is_stored(f, [p, q]))
             && self.may_be_stored(p, q)
     }
 
-    /// The cheapest order of two factors or more, and its cost.
+    /// The cheapest order of two or more factors, and its cost.
     fn ordered(&self, left: Left<'_>) -> (Vec<Placed>, u64) {
         let sets = left.sets.clone();
         let direct = match self.factors.len() {
@@ -354,7 +351,7 @@ impl Product {
         if cost < direct { (moves, cost) } else { (Vec::new(), direct) }
     }
 
-    /// What steps cost, with the contraction that remains, and what is evaluated before it.
+    /// Cost of the steps, the remaining contraction, and stored factors.
     fn cost(&self, left: Left<'_>, moves: &[Placed]) -> u64 {
         let [p, q] = &self.factors[..] else { return moves::total(left, moves) };
         if !moves.is_empty() || !left.is_contraction(0, 1) && p.is_gathered() == q.is_gathered() {
@@ -367,14 +364,14 @@ impl Product {
         let (stored, read): (Vec<&Factor>, Vec<&Factor>) =
             other.partition(|f| self.is_stored(f, [p, q]));
         if !read.is_empty() {
-            // What is stored is evaluated less often than in a loop nest.
+            // Stored factors are evaluated less often than in a loop nest.
             return self.points(&union(&p.axes, &q.axes)).saturating_mul(NEST_COST);
         }
         let before = stored.into_iter().fold(0u64, |n, f| n.saturating_add(self.points(&f.axes)));
         moves::total(left, moves).saturating_add(before.saturating_mul(NEST_COST))
     }
 
-    /// Adds what computes the statement.
+    /// Adds the statements that compute a statement.
     fn lower(
         &self,
         plan: &Plan,
@@ -403,7 +400,7 @@ impl Product {
         let joined = self.joined();
         let own = |axis: usize| joined.binary_search(&(axis as u32)).is_ok();
         match self.factors.len() {
-            // Its one factor may be a pair of another algebra.
+            // The one factor may be a product in another algebra.
             1 if core.guards.is_empty() => lower(graph, chains, restrict(core, own), out),
             1 => out.push(restrict(core, own)),
             _ => self.reduce(plan, graph, core, out),
@@ -412,7 +409,7 @@ impl Product {
         self.put_behind((&algebra, skips), Node::Access(array, index), graph, &stmt, out);
     }
 
-    /// Adds what computes the reduction of the factors.
+    /// Adds the statements that compute the reduction of the factors.
     fn reduce(&self, plan: &Plan, graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
         let mut factors = self.factors.clone();
         let mut left = self.left(&factors);
@@ -422,7 +419,7 @@ impl Product {
         }
         let stored = self.materialise(&mut factors, &left, [0, 1], graph, out);
         if !stored && plan.moves.is_empty() && !plan.split {
-            // Signs that cancel, and what is added without effect, are gone from the factors.
+            // Factors are free of canceled signs and of added zeros.
             let contracts = factors.len() == 2 && left.is_contraction(0, 1);
             let value = match contracts && self.algebra.is_some() {
                 true => self.product_of(&factors),
@@ -442,7 +439,7 @@ impl Product {
         Left::new(&self.extents, sets, &self.kept)
     }
 
-    /// Adds what does a step, and puts its result among the factors.
+    /// Adds the statements of a step, and replaces its factors by the result.
     fn apply(
         &self,
         placed: &Placed,
@@ -466,8 +463,8 @@ impl Product {
         factors[at] = self.store(factor, &placed.axes, reduce, graph, out);
     }
 
-    /// Evaluates two factors that are more than an access before, where their product is a
-    /// contraction; says whether there were any. They are `places` of what is left.
+    /// Stores factors that are more than an access, if their product is a contraction; returns true if so. They are at
+    /// `places` in `left`.
     fn materialise(
         &self,
         factors: &mut [Factor],
@@ -488,22 +485,21 @@ impl Product {
         true
     }
 
-    /// True if storing the values of two factors takes little beside their product. Elements at computed places may stay
-    /// where they are, for one of them.
+    /// True if storing two factors is cheap relative to their product. One of them may remain a gather.
     fn may_be_stored(&self, p: &Factor, q: &Factor) -> bool {
         let points = self.points(&union(&p.axes, &q.axes));
         let few = |f: &Factor| f.is_plain() || self.is_stored(f, [p, q]);
         points > SMALL_DOMAIN && (few(p) || p.is_gathered()) && (few(q) || q.is_gathered())
     }
 
-    /// True if a factor of a pair has few elements beside the points of their product.
+    /// True if a factor has few elements relative to the points of the product.
     fn is_stored(&self, factor: &Factor, [p, q]: [&Factor; 2]) -> bool {
         let points = self.points(&union(&p.axes, &q.axes));
         self.points(&factor.axes).saturating_mul(NEST_COST) <= points
     }
 
-    /// Adds a statement that stores a factor, reduced to the axes `kept`; gives the access to it.
-    /// Where points are skipped it holds what makes any product neutral.
+    /// Adds a statement that stores a factor, reduced to the axes `kept`; returns the access to it. Skipped points
+    /// leave the monoid's identity, which annihilates any product.
     fn store(
         &self,
         Factor { axes, value, guards }: Factor,
@@ -532,13 +528,13 @@ impl Product {
         Factor::of(Expr { nodes: vec![Node::Access(array, index)] })
     }
 
-    /// The product of factors, from left to right.
+    /// Product of factors, from left to right.
     fn product_of(&self, factors: &[Factor]) -> Expr {
         product(self.op, factors.iter().map(|factor| &factor.value))
     }
 }
 
-/// Expressions combined by an operator, from left to right.
+/// Expressions joined by an operator, from left to right.
 fn product<'e>(op: BinaryOp, exprs: impl Iterator<Item = &'e Expr>) -> Expr {
     let mut builder = Builder::default();
     let mut root = None;
@@ -549,7 +545,7 @@ fn product<'e>(op: BinaryOp, exprs: impl Iterator<Item = &'e Expr>) -> Expr {
     builder.finish(root.unwrap_or(0))
 }
 
-/// Factors multiplied, and divided by others, from left to right.
+/// Product of factors divided by divisors, from left to right.
 fn quotient(algebra: &Algebra, factors: &[Expr], divisors: &[Expr]) -> Expr {
     let one = Expr { nodes: vec![Node::Const(algebra.one())] };
     let factors = if factors.is_empty() { std::slice::from_ref(&one) } else { factors };
@@ -558,7 +554,7 @@ fn quotient(algebra: &Algebra, factors: &[Expr], divisors: &[Expr]) -> Expr {
     product(inverse, std::iter::once(&dividend).chain(divisors))
 }
 
-/// The axes that an expression depends on.
+/// Axes that an expression depends on.
 fn axes_in(value: &Expr) -> Axes {
     of_indices(value.nodes.iter().flat_map(Node::indices))
 }

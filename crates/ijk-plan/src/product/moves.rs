@@ -1,32 +1,32 @@
-//! In which order the factors of a product are multiplied, and whether that pays.
+//! Order of multiplication of a product's factors, and its cost.
 
 use super::NEST_COST;
 use crate::axes::{Axes, union};
 use crate::order::{Measure, Network, Options, Order, order};
 use ijk_ir::einsum::Product;
 
-/// What pairwise multiplication does, step by step.
+/// A step of pairwise multiplication.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Move {
-    /// Reduce the private axes of a factor.
+    /// Reduces the private axes of a factor.
     Reduce(usize),
-    /// Multiply two factors (the first the lower), reducing what no other needs; the product takes
-    /// the place of the first.
+    /// Multiplies two factors (lower position first) and reduces axes that nothing else needs; the product replaces
+    /// the first.
     Join(usize, usize),
 }
 
-/// A step, and the axes of its result in the order in which they lie best for the steps behind it.
+/// A step, and the axes of its result in the memory order that suits later steps best.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) step: Move,
     pub(super) axes: Vec<u32>,
 }
 
-/// The axes of the factors that are left at some step.
+/// Axes of the factors that remain at some step.
 pub(super) struct Left<'a> {
     extents: &'a [u64],
     pub(super) sets: Vec<Axes>,
-    /// By axis: how many factors have it, and whether the output has.
+    /// By axis: number of factors that have it, plus 1 if the output has it.
     holders: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Left<'a> {
         Self { extents, sets, holders }
     }
 
-    /// The axes of some factors' product, and those of them that something else needs.
+    /// Axes of the product of some factors, and those of them that something else needs.
     pub(super) fn product(&self, factors: &[usize]) -> [Axes; 2] {
         let all = factors.iter().fold(Axes::new(), |all, &at| union(&all, &self.sets[at]));
         let own = |axis: &u32| factors.iter().filter(|&&at| self.sets[at].contains(axis)).count();
@@ -48,7 +48,7 @@ impl<'a> Left<'a> {
         [all, rest]
     }
 
-    /// Does a step.
+    /// Applies a step.
     pub(super) fn apply(&mut self, step: Move) {
         let (at, gone, rest) = match step {
             Move::Reduce(at) => (at, None, self.product(&[at])[1].clone()),
@@ -64,7 +64,7 @@ impl<'a> Left<'a> {
         axes.iter().fold(1, |n, &axis| n.saturating_mul(self.extents[axis as usize]))
     }
 
-    /// What a step costs: points of loops.
+    /// Cost of a step, in points of contractions.
     fn cost(&self, step: Move) -> u64 {
         match step {
             Move::Reduce(at) => self.points(&self.sets[at]).saturating_mul(NEST_COST),
@@ -76,7 +76,7 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// Whether the product of two factors is worth a contraction.
+    /// Tells whether the product of two factors is worth a contraction.
     pub(super) fn is_contraction(&self, p: usize, q: usize) -> bool {
         let [all, rest] = self.product(&[p, q]);
         let of = |p_has: bool, q_has: bool| {
@@ -90,8 +90,7 @@ impl<'a> Left<'a> {
     }
 }
 
-/// A good order in which factors are joined down to two; `lie` says in which order the axes of each
-/// factor lie.
+/// A good order in which factors are joined down to two; `lie` gives the memory order of the axes of each factor.
 pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> {
     let held = |axis: &&u32| left.sets.iter().any(|set| set.contains(axis));
     let network = Network {
@@ -102,7 +101,7 @@ pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> 
     let options = Options { measure: Measure::Time, ..Options::default() };
     let Ok(Order { path, .. }) = order(&network, &options) else { return Vec::new() };
     let axes = layouts(&network, lie, &path.0);
-    // Which factor stands where in the list that the path is about, and in ours.
+    // Positions of factors in the path's operand list, and in `left`.
     let mut list: Vec<usize> = (0..left.sets.len()).collect();
     let mut ours = list.clone();
     let mut moves = Vec::with_capacity(path.0.len());
@@ -123,14 +122,14 @@ pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> 
         }
         list.push(ours[places[0]]);
     }
-    // The last two are the statement that remains.
+    // The last join is the statement that remains.
     if matches!(moves.last(), Some(Placed { step: Move::Join(..), .. })) {
         moves.pop();
     }
     moves
 }
 
-/// In which order the result of each step has its axes: as along the path of an einsum.
+/// Axis order of the result of each step, as along the path of an einsum.
 fn layouts(network: &Network, lie: &[Vec<u32>], path: &[Vec<usize>]) -> Vec<Vec<u32>> {
     let some = |axes: &Vec<u32>| axes.iter().copied().map(Some).collect();
     let product = Product {
@@ -145,7 +144,7 @@ fn layouts(network: &Network, lie: &[Vec<u32>], path: &[Vec<usize>]) -> Vec<Vec<
     steps.into_iter().map(|step| step.axes.into_iter().flatten().collect()).collect()
 }
 
-/// What steps cost, with the product of two factors that remains.
+/// Cost of all steps, and of the remaining product of two factors.
 pub(super) fn total(mut left: Left, moves: &[Placed]) -> u64 {
     let mut cost = 0u64;
     for &Placed { step, .. } in moves {
@@ -156,10 +155,10 @@ pub(super) fn total(mut left: Left, moves: &[Placed]) -> u64 {
     cost.saturating_add(last)
 }
 
-/// Whether a contraction of these extents is faster than a loop nest; picked by measurement.
+/// Tells whether a contraction of these extents is faster than a loop nest. Tuned by benchmarks.
 ///
-/// Products of a matrix and a vector need sides long enough for vector lanes, and batches enough
-/// work each to be worth their packing.
+/// Matrix-vector products need sides that fill vector lanes; batched products need enough work each to amortise
+/// packing.
 pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
     let (short, long) = (m.min(n), m.max(n));
     let work = m.saturating_mul(n).saturating_mul(k);

@@ -1,19 +1,18 @@
-//! A reduced value taken apart into the terms of a product.
+//! Decomposition of a reduced value into the terms of a product.
 
 use crate::expr;
 use crate::graph::{Expr, Node};
 use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
 
-/// More terms than this are not told apart: those of a value that is used again and again could
-/// be any number.
+/// Greatest number of terms: a value with shared nodes can have exponentially many.
 const MOST_TERMS: usize = 64;
 
-/// The operations of which a reduced value is made, where one distributes over the other.
+/// Two operations of a reduced value, one of which distributes over the other (a semiring).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Algebra {
-    /// Multiplies.
+    /// The multiplication.
     pub op: BinaryOp,
-    /// Adds.
+    /// The addition.
     pub monoid: Monoid,
     pub dtype: DType,
 }
@@ -38,7 +37,7 @@ impl Algebra {
         Some(Self { op, monoid, dtype })
     }
 
-    /// What undoes a multiplication, up to rounding.
+    /// The inverse of the multiplication, up to rounding.
     pub(crate) fn inverse(&self) -> Option<BinaryOp> {
         let inexact = self.dtype.is_float() || self.dtype.is_complex();
         match self.op {
@@ -48,30 +47,30 @@ impl Algebra {
         }
     }
 
-    /// What multiplies without effect, where there is an inverse.
+    /// The identity of the multiplication, if it has an inverse.
     pub(crate) fn one(&self) -> Scalar {
         let monoid = if self.op == BinaryOp::Add { Monoid::Add } else { Monoid::Mul };
         scalar::identity(monoid, self.dtype)
     }
 
-    /// Whether values have a sign that a sum may be given instead.
+    /// Tells whether signs of factors can be moved to the sum.
     fn has_sign(&self) -> bool {
         self.op == BinaryOp::Mul
     }
 }
 
-/// A node of a value that multiplies, or divides.
+/// A node that is a factor or a divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Term {
     pub root: u32,
     pub inverse: bool,
 }
 
-/// What a value is the product of, from left to right.
+/// Factors and divisors of a value, from left to right.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     pub all: Vec<Term>,
-    /// Whether the product is to be negated.
+    /// True if the product is negated.
     pub negative: bool,
 }
 
@@ -90,7 +89,7 @@ impl Terms {
         terms
     }
 
-    /// Replaces a term by those that it is made of, if it is a product itself.
+    /// Replaces a term by its own factors, if it is a product itself; returns false if not.
     fn take_apart(
         &mut self,
         value: &Expr,
@@ -121,7 +120,7 @@ impl Terms {
                 self.negative = !self.negative;
                 then(x, inverse);
             }
-            // Only the sign of a zero tells the difference, and a sum starts from 0.
+            // These differ in the sign of a zero only, which a sum that starts from 0 drops.
             Node::Binary(BinaryOp::Add, zero, x)
                 if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
             {

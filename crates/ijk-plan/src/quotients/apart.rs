@@ -1,4 +1,4 @@
-//! Boxes that reach elements of their own.
+//! Boxes that write disjoint parts of an array.
 
 use crate::bounds::{one_each, stored};
 use crate::coverage;
@@ -9,8 +9,8 @@ use ijk_types::Reducer;
 /// First and last position along each axis of an array.
 type Region = Vec<(i128, i128)>;
 
-/// The boxes of a statement as statements that define what they reach, if each element is reached by
-/// one of them and started from nothing.
+/// The boxes of a statement as statements that define their elements, if they partition the output and start from
+/// identities.
 pub(super) fn as_definitions(graph: &Graph, stmt: &Stmt, boxes: &[Stmt]) -> Option<Vec<Stmt>> {
     let own_start = match stmt.reduce {
         Some(Reducer::Monoid(monoid)) => stmt.init == Init::Identity(monoid),
@@ -30,8 +30,7 @@ pub(super) fn as_definitions(graph: &Graph, stmt: &Stmt, boxes: &[Stmt]) -> Opti
     (reached == all && apart).then(|| boxes.iter().map(|piece| plain(graph, piece)).collect())
 }
 
-/// The positions of the output that a statement reaches, where these are a box, each by points that
-/// differ in reduced axes only.
+/// The positions that a statement writes, if they are a box, each written by points that differ in reduced axes only.
 fn region(stmt: &Stmt) -> Option<Region> {
     let extents = stmt.extents();
     let kept = stmt.kept_axes();
@@ -65,7 +64,7 @@ fn disjoint(a: &Region, b: &Region) -> bool {
     a.iter().zip(b).any(|((a0, a1), (b0, b1))| a1 < b0 || b1 < a0)
 }
 
-/// The same as a statement that stores, where it combines one value with each identity.
+/// The piece as a map, if it combines one value with each identity.
 fn plain(graph: &Graph, piece: &Stmt) -> Stmt {
     match piece.reduce {
         Some(Reducer::Monoid(monoid)) if one_each(piece) => stored(graph, piece.clone(), monoid),

@@ -1,21 +1,21 @@
-//! Copies of what is read beyond an end.
+//! Small unwrapped copies of what is read across a boundary.
 //!
-//! Where `x[(i + f) % n]` is read, `t[k] = x[(k + least) % n]` has for each value of `i + f` an
-//! element, and is read at `i + f - least`. It is worth it where the copy is small: beside what is
-//! computed with it, or beside the statement, of which a box near a border reads it.
+//! For `x[(i + f) % n]`, `t[k] = x[(k + least) % n]` has an element for each value of `i + f`, and is read at
+//! `i + f - least`. The copy pays if it is small relative to the computation with it, or to the statement of which a
+//! box near the boundary reads it.
 
 use super::Division;
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Terms};
 
-/// Many points read an element of such a copy.
+/// Least number of points per element of a copy that pays by itself.
 const MANY: u64 = 64;
-/// So many times fewer elements than the statement has points are a border.
+/// Least ratio of the whole statement's points to elements of a copy for a box near the boundary.
 const BORDER: u64 = 16;
 
-/// A copy, and the statement that reads it instead of what it copies, if that is worth it; the
-/// statement is a box of one that has so many points.
+/// A copy, and the statement redirected to it, if that pays; `whole` is the number of points of the statement that the
+/// box belongs to.
 pub(super) fn copied(graph: &mut Graph, stmt: &Stmt, whole: u64) -> Option<(Stmt, Stmt)> {
     if !Division::all(stmt).iter().any(|division| division.read) {
         return None;
@@ -45,7 +45,7 @@ pub(super) fn copied(graph: &mut Graph, stmt: &Stmt, whole: u64) -> Option<(Stmt
     Some((statement, Stmt { value: Expr { nodes }, ..stmt.clone() }))
 }
 
-/// Whether a box reads an access better from a copy of its own.
+/// Tells whether an access of a box is better redirected to a copy.
 fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: u64) -> bool {
     let (array, index) = access;
     let extents = stmt.extents();
@@ -61,14 +61,14 @@ fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: 
     inside && divides && stmt.points() > 1 && (many || border) && whole > SMALL_DOMAIN
 }
 
-/// The values that an index takes.
+/// Range of an index as a function of an affine expression.
 struct Window {
-    /// An affine expression that tells the index,
+    /// The affine expression,
     inner: IndexExpr,
-    /// its least value, and how many it may take.
+    /// its least value, and the number of its values.
     least: i64,
     extent: u64,
-    /// The index, of the inner expression as axis 0.
+    /// The index, with the inner expression as axis 0.
     outer: IndexExpr,
     divides: bool,
 }
@@ -97,8 +97,8 @@ impl Window {
         Some(Self { inner, least: i64::try_from(least).ok()?, extent, outer, divides })
     }
 
-    /// Whether the index depends on axes in a way that cutting one does not settle: on several, or
-    /// on one that is reduced.
+    /// Tells whether cutting one kept axis does not fix the quotient: the index depends on several axes, or on a
+    /// reduced one.
     fn is_mixed(&self, stmt: &Stmt) -> bool {
         let kept = stmt.kept_axes();
         let reduced =
@@ -106,14 +106,14 @@ impl Window {
         self.inner.terms.len() > 1 || self.inner.terms.iter().any(reduced)
     }
 
-    /// What the copy has at a value of its axis `n`.
+    /// Index of the original for a value of axis `n` of the copy.
     fn copied(&self, n: usize, shape: &[u64]) -> Option<IndexExpr> {
         let own = IndexExpr::axis(AxisId(n as u32));
         let inner = index::add(&own, &IndexExpr::constant(self.least))?;
         index::substitute(&self.outer, &[inner], shape)
     }
 
-    /// Where the copy is read.
+    /// Index at which the copy is read.
     fn place(&self) -> Option<IndexExpr> {
         index::add(&self.inner, &IndexExpr::constant(self.least.checked_neg()?))
     }

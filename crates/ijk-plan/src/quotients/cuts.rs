@@ -1,4 +1,4 @@
-//! Where a domain is cut so that a quotient does not change.
+//! Cuts of a domain between which a quotient is constant.
 
 use super::Division;
 use crate::bounds::narrow;
@@ -7,15 +7,15 @@ use crate::pieces::slice;
 use crate::split::{drop_unit_axes, split_axis};
 use ijk_ir::core::Atom;
 
-/// With so many runs of a quotient an axis is cut into them; with more it is split, if it can be.
+/// Up to this number of runs of one quotient, an axis is cut into them; beyond, it is split if possible.
 const FEW: usize = 3;
-/// No axis is cut into more.
+/// Greatest number of runs that an axis is cut into.
 const MOST_RUNS: usize = 16;
 
 /// First and last value of an axis.
 type Range = (i128, i128);
 
-/// The statement in parts in which a division is of fewer values, if any axis helps.
+/// Cuts or splits an axis so that a division has fewer distinct quotients in each part; `None` if no axis helps.
 pub(super) fn parts(stmt: &Stmt, division: &Division) -> Option<Vec<Stmt>> {
     let mut all = Slope::all(stmt, division);
     all.sort_by_key(|slope| std::cmp::Reverse(slope.extent));
@@ -36,13 +36,13 @@ pub(super) fn parts(stmt: &Stmt, division: &Division) -> Option<Vec<Stmt>> {
     cut(slope, runs)
 }
 
-/// How a dividend changes with one of its axes.
+/// A dividend as a function of one of its axes.
 struct Slope {
     axis: usize,
     extent: i128,
-    /// What a step of the axis adds,
+    /// Increment per step of the axis,
     step: i128,
-    /// and what all else is, at least and at most.
+    /// and the range of the sum of all other terms.
     low: i128,
     high: i128,
     d: i128,
@@ -64,7 +64,7 @@ impl Slope {
         division.dividend.terms.iter().filter_map(of).filter(|slope| slope.extent > 1).collect()
     }
 
-    /// The quotient at a value of the axis, where all else does not matter.
+    /// The quotient at a value of the axis, if it is the same for all values of the other terms.
     fn quotient(&self, x: i128) -> Option<i128> {
         let own = self.step.saturating_mul(x);
         let low = own.saturating_add(self.low).div_euclid(self.d);
@@ -72,7 +72,7 @@ impl Slope {
         (low == high).then_some(low)
     }
 
-    /// The last value from `x` on that has the quotient `q`.
+    /// The last value of the axis with the quotient `q`.
     fn last(&self, q: i128) -> i128 {
         let last = match self.step > 0 {
             true => {
@@ -84,9 +84,8 @@ impl Slope {
         last.min(self.extent - 1)
     }
 
-    /// Runs of values with one quotient. Between them are values for which all else matters: these
-    /// are one run, too, where they may be (`merge`), else one each. `None` if they are more than so
-    /// many, or nothing is cut.
+    /// Runs of values with one quotient. The values between them, whose quotient depends on other terms, are single
+    /// runs, or one run if `merge` is set. `None` if there are more than `most`, or only one.
     fn runs(&self, most: usize, merge: bool) -> Option<Vec<Range>> {
         let mut runs: Vec<Range> = Vec::new();
         let (mut x, mut open) = (0, false);
@@ -113,14 +112,13 @@ impl Slope {
         (runs.len() > 1).then_some(runs)
     }
 
-    /// The first value after `x` for which all else may matter no more, given that it does for `x`.
+    /// The first value after `x` at which the quotient may be fixed again, given that it is not at `x`.
     fn settled_from(&self, x: i128) -> i128 {
         if self.high.saturating_sub(self.low) >= self.d {
             return self.extent;
         }
         let q = self.step.saturating_mul(x).saturating_add(self.low).div_euclid(self.d);
-        // The quotient is that of all once the lower end is in the next period, or the upper one in
-        // that of the lower.
+        // The quotient is fixed once both ends of the range are in the same period.
         let next_period = self.d.saturating_mul(q + 1);
         let next = match self.step > 0 {
             true => {
@@ -132,13 +130,12 @@ impl Slope {
         next.clamp(x + 1, self.extent)
     }
 
-    /// The runs, if they are few.
+    /// The runs, if there are few.
     fn few_runs(&self) -> Option<Vec<Range>> {
         self.runs(FEW, true)
     }
 
-    /// The statement with the axis split by the period, over whole periods, and what is before and
-    /// after these.
+    /// Splits the axis by the period, over whole periods, with a head and a tail.
     fn split(&self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let period = self.d / gcd(self.d, self.step.abs());
         let first = self.first_period(period);
@@ -157,7 +154,7 @@ impl Slope {
         Some(parts.into_iter().filter_map(narrow).collect())
     }
 
-    /// The first value from which on each period has one quotient, if there is one; else 0.
+    /// The first value from which on each period has one quotient, or 0.
     fn first_period(&self, period: i128) -> i128 {
         let whole = |x: i128| self.quotient(x).is_some_and(|q| self.last(q) >= x + period - 1);
         let Some(q) = self.quotient(0) else { return 0 };

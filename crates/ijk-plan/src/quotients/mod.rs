@@ -1,10 +1,9 @@
-//! Indices with quotients and remainders, affine in each of a few boxes.
+//! Quasi-affine indices, made affine in each of a few boxes.
 //!
-//! `x[(i + 3) % n]` is affine but where the quotient of `i + 3` by `n` changes. The domain is cut
-//! there ([`cuts`]), and an axis along which that happens often is split into two, so that what is
-//! left over are a head and a tail. Where quotients change with several axes at once, as in
-//! `x[(i + f) % n]`, boxes near the changes read a small copy that has no end ([`borders`]).
-//! Boxes that are apart define the elements that they reach ([`apart`]): nothing is filled first.
+//! `x[(i + 3) % n]` is affine between changes of the quotient of `i + 3` by `n`. The domain is cut there ([`cuts`]);
+//! an axis along which it changes often is split into two, with a head and a tail. If quotients change with several
+//! axes at once, as in `x[(i + f) % n]`, boxes near the changes read a small copy without wrap-around ([`borders`]).
+//! Disjoint boxes define their elements ([`apart`]) without a fill before.
 
 mod apart;
 mod borders;
@@ -16,9 +15,9 @@ use crate::{SMALL_DOMAIN, index, split};
 use ijk_ir::core::{Atom, IndexExpr};
 use ijk_types::Reducer;
 
-/// Most boxes of a statement,
+/// Greatest number of boxes of a statement.
 const MOST_BOXES: usize = 128;
-/// and fewest points for each.
+/// Least average number of points per box.
 const BOX_POINTS: u64 = 64;
 
 /// Runs the pass.
@@ -31,7 +30,7 @@ pub(crate) fn cut(graph: &mut Graph) {
     }
 }
 
-/// Adds a statement, as boxes where that makes its indices affine.
+/// Adds a statement, cut into boxes if that makes its indices affine.
 fn lower(graph: &mut Graph, stmt: Stmt) {
     let stmt = if divides(&stmt) { normal(stmt) } else { stmt };
     let boxes = if is_cut(&stmt) { Boxes::of(graph, &stmt) } else { None };
@@ -40,7 +39,7 @@ fn lower(graph: &mut Graph, stmt: Stmt) {
     add_boxes(graph, stmt, done);
 }
 
-/// Adds the boxes of a statement: each defines what it reaches where they are apart, else they accumulate.
+/// Adds the boxes of a statement: disjoint ones define their elements, others accumulate.
 pub(crate) fn add_boxes(graph: &mut Graph, stmt: Stmt, boxes: Vec<Stmt>) {
     match apart::as_definitions(graph, &stmt, &boxes) {
         Some(definitions) => {
@@ -53,26 +52,26 @@ pub(crate) fn add_boxes(graph: &mut Graph, stmt: Stmt, boxes: Vec<Stmt>) {
     }
 }
 
-/// The statement without divisions whose quotient never changes.
+/// The statement without divisions of constant quotient.
 fn normal(stmt: Stmt) -> Stmt {
     let same = index::of_axes(0..stmt.axes.len());
     stmt.substitute(&same, stmt.axes.clone()).unwrap_or(stmt)
 }
 
-/// Whether a statement may be evaluated box by box, and has a reason to be.
+/// Tells whether a statement may be cut into boxes, and divides.
 fn is_cut(stmt: &Stmt) -> bool {
     let reduces = matches!(stmt.reduce, None | Some(Reducer::Monoid(_)));
     reduces && stmt.scan.is_none() && stmt.points() > SMALL_DOMAIN && divides(stmt)
 }
 
-/// Whether an access of a statement divides.
+/// Tells whether an access of a statement has a quotient or remainder.
 fn divides(stmt: &Stmt) -> bool {
     let mut found = false;
     for_each_place(stmt, &mut |e, _| found |= index::divisions(e) > 0);
     found
 }
 
-/// Calls `f` with every index of an access, and whether it is one that is read.
+/// Calls `f` with every index of an access, and true if it is a read.
 fn for_each_place(stmt: &Stmt, f: &mut impl FnMut(&IndexExpr, bool)) {
     stmt.out_index.iter().for_each(|e| f(e, false));
     for node in &stmt.value.nodes {
@@ -87,12 +86,12 @@ fn for_each_place(stmt: &Stmt, f: &mut impl FnMut(&IndexExpr, bool)) {
 struct Division {
     dividend: IndexExpr,
     d: i64,
-    /// Whether it is in the index of something that is read.
+    /// True if it is in the index of a read.
     read: bool,
 }
 
 impl Division {
-    /// All divisions of affine expressions in a statement's accesses, each once.
+    /// Distinct divisions of affine expressions in a statement's accesses.
     fn all(stmt: &Stmt) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         for_each_place(stmt, &mut |e, read| {
@@ -126,7 +125,7 @@ fn affine_divisions(e: &IndexExpr, f: &mut impl FnMut(&IndexExpr, i64)) {
 
 /// The boxes of a statement.
 struct Boxes {
-    /// What boxes read instead of an array that they read beyond an end.
+    /// Copies that boxes near a boundary read.
     copies: Vec<Stmt>,
     open: Vec<Stmt>,
     done: Vec<Stmt>,
@@ -135,8 +134,7 @@ struct Boxes {
 }
 
 impl Boxes {
-    /// The boxes of a statement in which its indices are affine, or more so; `None` where they would
-    /// be too many.
+    /// Boxes of a statement in which its indices have fewer divisions; `None` if there are too many.
     fn of(graph: &mut Graph, stmt: &Stmt) -> Option<Self> {
         let points = stmt.points();
         let mut boxes =
@@ -152,7 +150,7 @@ impl Boxes {
         (split::divisions(largest) < split::divisions(stmt)).then_some(boxes)
     }
 
-    /// Takes a box one step further.
+    /// Cuts a box further, or marks it as done.
     fn settle(&mut self, graph: &mut Graph, piece: Stmt) {
         if let Some((copy, reading)) = borders::copied(graph, &piece, self.points) {
             self.copies.push(copy);

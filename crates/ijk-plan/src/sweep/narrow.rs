@@ -1,7 +1,7 @@
-//! Blocks that need a part of an axis only: under a mask, what is beyond it is the identity of every reduction.
+//! Narrowing of masked sweeps: columns beyond a mask hold the identity of every reduction.
 //!
-//! `a = WHERE(LE(j, i), s, -INF)` is the identity of a maximum for each `j > i`, its exponential 0, and so is that
-//! times what is finite. So a block of rows `i` needs the scores of its own `j` only, and nobody asks for the rest.
+//! `a = WHERE(LE(j, i), s, -INF)` is the identity of a maximum for each `j > i`; its exponential is 0, and so is that
+//! times a finite value. A block of rows `i` therefore needs the scores of its own range of `j` only.
 
 use super::outside::{Line, Needs, Outside, is_zero};
 use super::{Group, Row, plain_axis};
@@ -14,46 +14,47 @@ use ijk_types::{Monoid, Reducer, scalar};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Ranges begin and end at multiples of so many values, and of the extent over so many, lest there are too many.
+/// Ranges are aligned to multiples of `GRAIN` values, and of the extent over `MOST_GRAINS`, to bound the number of
+/// distinct bodies.
 const GRAIN: u64 = 16;
 const MOST_GRAINS: u64 = 64;
 
-/// More blocks along the last axis are not looked at.
+/// Greatest number of blocks along the last axis.
 const MOST_BLOCKS: u64 = 4096;
 
-/// What must be finite is read once, and should be so many times smaller than what is computed with it.
+/// Least ratio of computed points to elements that must be tested for finiteness.
 const SMALL: u64 = 16;
 
-/// An axis of which blocks need ranges.
+/// A column axis of which blocks need ranges only.
 pub(super) struct Narrowing {
     columns: Columns,
-    /// For each block along the last row axis, what it needs, and what differs from what is masked.
+    /// For each block along the last row axis, the columns that it needs.
     pub(super) parts: Vec<Part>,
-    /// Arrays that must be finite: those that the group defines, and others.
+    /// Arrays that must be finite, defined by the group or read.
     pub(super) defined: Vec<ArrayId>,
     pub(super) read: Vec<ArrayId>,
 }
 
-/// What a block needs of the columns.
+/// Columns that a block needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     range: Range<u64>,
-    /// Statements that leave elements of an array as they are outside of a range, and that array.
+    /// Statements that mask an array, with the columns in which the mask may change an element.
     masks: Vec<(usize, ArrayId, Range<u64>)>,
 }
 
-/// An axis that statements of a group have in common, and no rows are counted along.
+/// A common axis of statements of a group that is no row axis.
 #[derive(Clone)]
 struct Columns {
     extent: u64,
-    /// For each statement, which of its axes, if it has it.
+    /// The axis of each statement, if it has it.
     axes: Vec<Option<usize>>,
-    /// Where arrays that the group defines are indexed by it.
+    /// Dimension of the group's arrays that it indexes.
     places: BTreeMap<ArrayId, usize>,
 }
 
 impl Group {
-    /// The narrowing that saves most, if any does; `results` are what others need of the group.
+    /// The narrowing that saves most; `results` are arrays needed outside of the group.
     pub(super) fn narrowing(&self, graph: &Graph, results: &[ArrayId]) -> Option<Narrowing> {
         let (row, &block) = (self.rows.last()?, self.blocks.last()?);
         let count = row.extent.div_ceil(block);
@@ -71,7 +72,7 @@ impl Group {
         nodes.into_iter().any(|node| matches!(node, Node::Select(..)))
     }
 
-    /// Each axis that statements reduce, with all that have it in common.
+    /// Each reduced axis, with the matching axes of other statements.
     fn all_columns(&self, graph: &Graph) -> Vec<Columns> {
         let members = self.members(graph);
         let mut all: Vec<Columns> = Vec::new();
@@ -87,7 +88,7 @@ impl Group {
         all
     }
 
-    /// The axis of a statement, with those that go along the same arrays; `None` if one stands elsewhere there.
+    /// Propagates an axis through the arrays of the group; `None` if it stands in another dimension somewhere.
     fn columns(&self, members: &[Stmt], (at, axis): (usize, usize)) -> Option<Columns> {
         let extent = members[at].axes[axis].extent;
         let mut columns =
@@ -138,7 +139,7 @@ impl Group {
         (narrowing.pays() && self.are_small(graph, &narrowing)).then_some(narrowing)
     }
 
-    /// Whether what must be finite is little beside what is computed.
+    /// Tells whether testing for finiteness is cheap relative to the computation.
     fn are_small(&self, graph: &Graph, narrowing: &Narrowing) -> bool {
         let members = self.members(graph).iter().zip(&narrowing.columns.axes);
         let points = members.filter(|(_, axis)| axis.is_some()).map(|(stmt, _)| stmt.points());
@@ -150,7 +151,7 @@ impl Group {
         arrays.map(elements).fold(0, u64::saturating_add).saturating_mul(SMALL) <= points
     }
 
-    /// The range of the columns outside of which a block need compute nothing, and what must be finite for that.
+    /// Columns that a block needs, and arrays that must be finite for that.
     fn needed(&self, graph: &Graph, columns: &Columns, block: u64) -> (Range<i128>, Needs) {
         let members = self.members(graph);
         let all = 0..i128::from(columns.extent);
@@ -176,8 +177,8 @@ impl Group {
         (range, needs)
     }
 
-    /// Statements that do nothing but mask an array that nobody else reads, and the values of the columns for which a
-    /// mask may change something.
+    /// Statements that only mask an array without other uses, with the columns in which the mask may change an
+    /// element.
     fn masks(
         &self,
         graph: &Graph,
@@ -204,7 +205,7 @@ impl Group {
         members.iter().enumerate().filter_map(masked).collect()
     }
 
-    /// For each axis of a statement, the values that a block has.
+    /// Values of each axis of a statement in a block.
     fn points(&self, stmt: &Stmt, member: usize, block: u64) -> Vec<Range<i128>> {
         let mut points: Vec<_> = stmt.axes.iter().map(|a| 0..i128::from(a.extent)).collect();
         if let (Some(row), Some(&rows)) = (self.rows.last(), self.blocks.last()) {
@@ -215,8 +216,8 @@ impl Group {
         points
     }
 
-    /// Whether all reductions along the columns meet their identity outside of a range, and what must be finite for
-    /// that.
+    /// Arrays that must be finite for all reductions along the columns to combine identities only outside of a range;
+    /// `None` if they may combine other values.
     fn allows(
         &self,
         graph: &Graph,
@@ -247,8 +248,8 @@ impl Group {
     }
 }
 
-/// Arrays of a group that a statement defines or reads, each with the place where it is indexed by an axis; `None` if the
-/// axis stands elsewhere in one.
+/// Arrays of the group in a statement, each with the dimension that an axis indexes; `None` if the axis occurs
+/// otherwise.
 fn own_places(members: &[Stmt], stmt: &Stmt, axis: usize) -> Option<Vec<(ArrayId, usize)>> {
     let own = |array: ArrayId| members.iter().any(|stmt| stmt.out == array);
     let mut found = Vec::new();
@@ -266,7 +267,7 @@ fn own_places(members: &[Stmt], stmt: &Stmt, axis: usize) -> Option<Vec<(ArrayId
     Some(found)
 }
 
-/// How a statement indexes an array, wherever it does.
+/// All indices of a statement into an array.
 fn indices(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
     let own = (stmt.out == array).then_some(&stmt.out_index[..]);
     let reads = stmt.value.nodes.iter().filter_map(move |node| match node {
@@ -276,7 +277,7 @@ fn indices(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
     own.into_iter().chain(reads)
 }
 
-/// A range that is not empty, and not cut too finely.
+/// A nonempty range, aligned to the grain.
 fn coarse(range: &Range<i128>, extent: u64) -> Range<u64> {
     let grain = extent.div_ceil(MOST_GRAINS).next_multiple_of(GRAIN);
     let at = |n: i128| u64::try_from(n).unwrap_or(0).min(extent);
@@ -286,18 +287,18 @@ fn coarse(range: &Range<i128>, extent: u64) -> Range<u64> {
 }
 
 impl Narrowing {
-    /// Values of the columns that all blocks need together.
+    /// Sum of the columns that all blocks need.
     fn share(&self) -> u64 {
         self.parts.iter().map(|part| part.range.end - part.range.start).sum()
     }
 
-    /// Whether it saves an eighth.
+    /// Tells whether it saves at least an eighth.
     fn pays(&self) -> bool {
         let all = self.columns.extent.saturating_mul(self.parts.len() as u64);
         self.share() <= all - all / 8
     }
 
-    /// The statements of a block for its part of the columns: `cut` gives what became of an array.
+    /// The statements of a block restricted to its columns; `cut` maps arrays to those of the block.
     pub(super) fn apply(
         &self,
         (statements, arrays): (&[Stmt], &mut [ArrayInfo]),
@@ -326,8 +327,8 @@ impl Narrowing {
     }
 }
 
-/// What a statement masks if it does nothing else: the condition, whether elements stay where it holds (or else where
-/// it fails), and the array.
+/// Condition and array of a statement that only masks, and true if elements are kept where the condition holds (false:
+/// where it fails).
 fn masked_array(stmt: &Stmt) -> Option<(u32, bool, ArrayId)> {
     let Some(&Node::Select(condition, x, y)) = stmt.value.nodes.last() else { return None };
     let own = |at: u32| match &stmt.value.nodes[at as usize] {
@@ -343,8 +344,7 @@ fn masked_array(stmt: &Stmt) -> Option<(u32, bool, ArrayId)> {
     found.filter(|_| map)
 }
 
-/// A statement whose axis has some of its values, and arrays with a range of them, where they are counted from its
-/// start.
+/// The statement restricted to the values `some` of an axis, with arrays that start at `all`.
 fn shortened(
     stmt: &Stmt,
     axis: usize,

@@ -1,7 +1,7 @@
-//! Rows whose numbers count: `j <= i` in a mask.
+//! Values that depend on the index of a row, such as the mask `j <= i`.
 //!
-//! A block of a sweep does not know which rows it has. So what computes with the number of a row reads it from
-//! an array of these numbers, of which a block sees its own.
+//! The plan of a block is the same for all blocks, so a row's index is read from an array of indices, of which a block
+//! has a window.
 
 use super::{Group, Numbers, Row, groups_of};
 use crate::buffers::Buffers;
@@ -10,7 +10,7 @@ use crate::index;
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar};
 
-/// The graph with numbers of rows in arrays, where statements sweep by smaller blocks for it.
+/// The graph with row indices in arrays, where that enables sweeps.
 pub(crate) fn number_rows(graph: &Graph, buffers: &Buffers, near: u64) -> Option<Graph> {
     if near == u64::MAX || !graph.statements.iter().any(counts) {
         return None;
@@ -32,14 +32,14 @@ pub(crate) fn number_rows(graph: &Graph, buffers: &Buffers, near: u64) -> Option
     })
 }
 
-/// Whether a value depends on where its point is.
+/// Tells whether a value depends on the index of its point.
 fn counts(stmt: &Stmt) -> bool {
     let varies = |node: &Node| matches!(node, Node::Index(e) if !e.terms.is_empty());
     stmt.value.nodes.iter().any(varies)
 }
 
 impl Group {
-    /// Whether a statement reduces an axis besides those of the rows.
+    /// Tells whether a statement reduces an axis that is no row axis.
     fn reduces_columns(&self, graph: &Graph) -> bool {
         let reduces = |stmt: &Stmt| {
             stmt.kept_axes().iter().zip(&stmt.axes).any(|(kept, axis)| !kept && axis.extent > 1)
@@ -48,7 +48,8 @@ impl Group {
     }
 }
 
-/// Has the members of a group read the numbers of a row axis; gives the statement that defines these, if any does.
+/// Makes the members of a group read the index of a row axis from an array; returns the statement that defines it, if
+/// any reads it.
 fn number(group: &Group, row: &Row, graph: &mut Graph) -> Option<Stmt> {
     let mut numbers = None;
     for (at, &axis) in group.statements.clone().zip(&row.axes) {
@@ -65,14 +66,14 @@ fn number(group: &Group, row: &Row, graph: &mut Graph) -> Option<Stmt> {
     numbers.map(|array| Stmt::map(array, vec![axis], vec![own], first.span))
 }
 
-/// The coefficient of an axis in an affine expression that has it.
+/// Coefficient of an axis in an affine expression that has it.
 fn coefficient(e: &IndexExpr, axis: usize) -> Option<i64> {
     let own = |atom: &Atom| matches!(atom, Atom::Axis(a) if a.0 as usize == axis);
     let found = e.terms.iter().find(|(_, atom)| own(atom));
     found.filter(|_| e.is_affine()).map(|(coefficient, _)| *coefficient)
 }
 
-/// A value with the number of an axis read from an array.
+/// The value with the index of an axis read from an array.
 fn replaced(value: &Expr, axis: usize, numbers: ArrayId) -> Expr {
     let mut nodes: Vec<Node> = Vec::with_capacity(value.nodes.len() + 4);
     let mut places: Vec<u32> = Vec::with_capacity(value.nodes.len());
@@ -97,7 +98,7 @@ fn push(nodes: &mut Vec<Node>, node: Node) -> u32 {
     nodes.len() as u32 - 1
 }
 
-/// An index whose axis is read from an array: what is left of it, and so many times the element.
+/// Adds an index with one axis read from an array: the remaining terms plus `factor` times the element.
 fn push_number(
     nodes: &mut Vec<Node>,
     (e, axis, factor): (&IndexExpr, usize, i64),

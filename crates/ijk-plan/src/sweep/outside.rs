@@ -1,4 +1,4 @@
-//! What values are where an axis lies outside of a range: a mask makes them known there.
+//! Abstract values of statements outside of a range of an axis, where a mask fixes them.
 
 use crate::expr::same_bits;
 use crate::graph::{Graph, Node, Stmt, zero};
@@ -8,15 +8,15 @@ use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Arrays whose elements must be finite for something to hold.
+/// Arrays that must be finite for a fact to hold.
 pub(super) type Needs = BTreeSet<ArrayId>;
 
-/// All that is known of a value at some points.
+/// Abstract value at a set of points.
 #[derive(Clone, Debug)]
 pub(super) enum Outside {
-    /// This number everywhere, up to the sign of a zero.
+    /// A constant, up to the sign of a zero.
     Known(Scalar, Needs),
-    /// Neither infinite nor NaN.
+    /// Finite, neither infinite nor NaN.
     Finite(Needs),
     Any,
 }
@@ -27,13 +27,12 @@ pub(super) struct Line<'a> {
     pub stmt: &'a Stmt,
     /// The axis.
     pub axis: usize,
-    /// For each axis, the values that points have; all of them along the axis itself.
+    /// Values of each axis; all of them along the axis itself.
     pub points: Vec<Range<i128>>,
 }
 
 impl Line<'_> {
-    /// What the value is at all points whose axis lies outside of a range, given what arrays are there that it reads
-    /// along the axis.
+    /// The value at points outside of a range of the axis, given the arrays that are read along it.
     pub(super) fn outside(
         &self,
         range: &Range<i128>,
@@ -70,7 +69,7 @@ impl Line<'_> {
         values.pop().unwrap_or(Outside::Any)
     }
 
-    /// The least range outside of which a condition never holds (or, never fails).
+    /// The least range outside of which a condition never holds (or never fails, if `holds` is false).
     pub(super) fn hull(&self, condition: u32, holds: bool) -> Range<i128> {
         match self.stmt.value.nodes[condition as usize] {
             Node::Const(Scalar::Bool(value)) if value != holds => 0..0,
@@ -89,7 +88,7 @@ impl Line<'_> {
         }
     }
 
-    /// The same of a comparison of numbers that indices give.
+    /// The hull of a comparison of affine expressions.
     fn compared(&self, op: BinaryOp, (x, y): (u32, u32), holds: bool) -> Range<i128> {
         let all = self.points[self.axis].clone();
         let difference = || {
@@ -99,7 +98,7 @@ impl Line<'_> {
         };
         let Some(difference) = difference() else { return all };
         let (most, least) = (i128::MAX / 4, i128::MIN / 4);
-        // The difference lies in one of these where the comparison holds.
+        // Bounds of the difference where the comparison holds.
         let (low, high) = match (op, holds) {
             (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => (least, -1),
             (BinaryOp::Le, true) | (BinaryOp::Gt, false) => (least, 0),
@@ -111,7 +110,7 @@ impl Line<'_> {
         self.where_within(&difference, low, high)
     }
 
-    /// Whether an affine expression nowhere leaves what whole numbers hold, though its parts may.
+    /// Tells whether an affine expression cannot overflow an i64, nor can its parts.
     fn is_exact(&self, e: &IndexExpr) -> bool {
         let term = |(factor, atom): &(i64, Atom)| match atom {
             Atom::Axis(axis) => {
@@ -123,7 +122,7 @@ impl Line<'_> {
         e.terms.iter().map(term).fold(constant, i128::saturating_add) < i128::from(i64::MAX)
     }
 
-    /// The values of the axis for which an affine expression may lie within bounds.
+    /// Values of the axis for which an affine expression can be within bounds.
     fn where_within(&self, e: &IndexExpr, low: i128, high: i128) -> Range<i128> {
         let all = self.points[self.axis].clone();
         let (mut own, mut least, mut greatest) =
@@ -149,7 +148,7 @@ impl Line<'_> {
         }
     }
 
-    /// The affine expression of indices that a number is.
+    /// A node as an affine expression of indices.
     fn linear(&self, at: u32) -> Option<IndexExpr> {
         match &self.stmt.value.nodes[at as usize] {
             Node::Index(e) => e.is_affine().then(|| e.clone()),
@@ -176,18 +175,18 @@ impl Line<'_> {
     }
 }
 
-/// The values from one to another, of those that there are.
+/// The values from `from` to `to` inclusive, within `all`.
 fn clamped(from: i128, to: i128, all: &Range<i128>) -> Range<i128> {
     let (from, to) = (from.max(all.start), to.saturating_add(1).min(all.end));
     if from < to { from..to } else { 0..0 }
 }
 
-/// Whether a range has no value outside of another one.
+/// Tells whether a range is a subset of another one.
 fn inside(range: &Range<i128>, other: &Range<i128>) -> bool {
     range.is_empty() || (other.start <= range.start && range.end <= other.end)
 }
 
-/// One value or the other.
+/// Join of two abstract values.
 fn either(x: &Outside, y: &Outside) -> Outside {
     match (x, y) {
         (Outside::Known(a, p), Outside::Known(b, q)) if same_bits(*a, *b) => {
@@ -205,7 +204,7 @@ fn either(x: &Outside, y: &Outside) -> Outside {
 
 fn unary(op: UnaryOp, x: &Outside) -> Outside {
     match x {
-        // The sign of a zero is not known.
+        // The sign of the zero is unknown.
         Outside::Known(value, _) if op == UnaryOp::Recip && is_zero(*value) => Outside::Any,
         Outside::Known(value, needs) => match scalar::unary(op, *value) {
             Ok(value) => Outside::Known(value, needs.clone()),
@@ -218,7 +217,7 @@ fn unary(op: UnaryOp, x: &Outside) -> Outside {
     }
 }
 
-/// An operator of two values, one of which may be known only to be finite.
+/// A binary operator on abstract values.
 fn binary(op: BinaryOp, x: &Outside, y: &Outside, dtype: DType) -> Outside {
     use Outside::{Any, Finite, Known};
     let signed = matches!(op, BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Pow | BinaryOp::Log);
@@ -249,7 +248,7 @@ fn union(p: &Needs, q: &Needs) -> Needs {
     p | q
 }
 
-/// Whether it is 0, of either sign.
+/// Tells whether a scalar is 0, of either sign.
 pub(super) fn is_zero(value: Scalar) -> bool {
     match value {
         Scalar::F32(x) => x == 0.0,

@@ -37,7 +37,7 @@ struct Maker {
     random: Random,
     case: Case,
     dtype: DType,
-    /// Whether domains have more points than are combined one by one.
+    /// True if domains are larger than those evaluated point by point.
     large: bool,
     /// Arrays of integers to index with.
     tables: Vec<ArrayId>,
@@ -468,7 +468,7 @@ fn negated(e: &IndexExpr) -> IndexExpr {
     IndexExpr { constant: -e.constant, terms }
 }
 
-/// Whether two results are the same; where no order is stated, zeros of either sign are.
+/// Tells whether two results are equal; if no order is fixed, zeros of either sign are.
 pub fn agree(case: &Case, expected: &Value, found: &Value) -> bool {
     let small = case.instance.extents.iter().all(|e| e.iter().product::<u64>() <= 256);
     let same = |x: Scalar, y: Scalar| {
