@@ -5,10 +5,10 @@
 
 use super::outside::{Line, Needs, Outside, is_zero};
 use super::{Group, Row, plain_axis};
-use crate::bounds::one_each;
-use crate::expr::same_bits;
+use crate::domain::bounds::one_each;
+use crate::graph::expr::same_bits;
+use crate::graph::index;
 use crate::graph::{ArrayInfo, Axis, Graph, Node, Stmt};
-use crate::index;
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer, scalar};
 use std::collections::{BTreeMap, BTreeSet};

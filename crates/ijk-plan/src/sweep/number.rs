@@ -4,9 +4,9 @@
 //! has a window.
 
 use super::{Group, Numbers, Row, groups_of};
-use crate::buffers::Buffers;
+use crate::graph::index;
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
-use crate::index;
+use crate::lower::buffers::Buffers;
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar};
 

@@ -1,8 +1,8 @@
 //! Abstract values of statements outside of a range of an axis, where a mask fixes them.
 
-use crate::expr::same_bits;
+use crate::graph::expr::same_bits;
+use crate::graph::index;
 use crate::graph::{Graph, Node, Stmt, zero};
-use crate::index;
 use ijk_ir::core::{ArrayId, Atom, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,196 @@
+//! Monotone functions moved out of maxima and minima.
+//!
+//! `max(2x) = 2 max(x)` and `max(-x) = -min(x)`, to the bit: scaling by a constant, adding one, negating, rounding to
+//! integers or another type, and the maximum or minimum with a constant are monotone, also where they round, overflow
+//! or underflow, and each maps NaN to NaN. Zeros of both signs compare equal, as before. An infinity stays one under
+//! addition of and multiplication by finite constants. So the function is applied once per element of the output
+//! instead of once per point, and the reduction that remains has fast kernels.
+
+use crate::SMALL_DOMAIN;
+use crate::canonical::fuse::fuse;
+use crate::graph::axes::restrict;
+use crate::graph::coverage;
+use crate::graph::expr::{Builder, extract};
+use crate::graph::index;
+use crate::graph::{Expr, Graph, Node, Stmt};
+use ijk_ir::core::Init;
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+
+/// The reduction must have at least `FEWER` points per element to pay for a separate epilogue.
+const FEWER: u64 = 4;
+
+/// Runs the pass.
+pub(crate) fn take_out(graph: &mut Graph) {
+    if graph.strict || !graph.statements.iter().any(|stmt| extreme(stmt).is_some()) {
+        return;
+    }
+    let mut found = false;
+    for stmt in std::mem::take(&mut graph.statements) {
+        match Layers::of(graph, &stmt) {
+            Some(layers) => layers.lower(graph, stmt),
+            None => {
+                graph.statements.push(stmt);
+                continue;
+            }
+        }
+        found = true;
+    }
+    if found {
+        fuse(graph);
+    }
+}
+
+/// Monoid of a maximum or minimum over a large domain.
+fn extreme(stmt: &Stmt) -> Option<Monoid> {
+    let several = stmt.points() > SMALL_DOMAIN && stmt.scan.is_none();
+    match stmt.reduce {
+        Some(Reducer::Monoid(monoid @ (Monoid::Max | Monoid::Min))) if several => Some(monoid),
+        _ => None,
+    }
+}
+
+/// A value as a chain of monotone functions, the outermost first, over a reduced root.
+struct Layers {
+    /// Nodes of the value; each takes one later node and constants as operands.
+    functions: Vec<u32>,
+    /// The node that is reduced, the monoid that reduces it, and its element type.
+    root: u32,
+    monoid: Monoid,
+    dtype: DType,
+    /// Axes of the output, in its order.
+    kept: Vec<usize>,
+}
+
+/// A monotone function.
+struct Monotone {
+    /// Its non-constant operand.
+    of: u32,
+    /// True if it is decreasing.
+    falls: bool,
+    /// True if it maps infinities to infinities: elements without points, which hold one, are then right.
+    keeps_infinities: bool,
+}
+
+impl Layers {
+    fn of(graph: &Graph, stmt: &Stmt) -> Option<Self> {
+        let mut monoid = extreme(stmt)?;
+        let nodes = &stmt.value.nodes;
+        let types = graph.node_types(&stmt.value);
+        let mut root = nodes.len() as u32 - 1;
+        let mut functions = Vec::new();
+        while types[root as usize].is_float()
+            && let Some(function) = monotone(nodes, &types, root)
+        {
+            if !stmt.guards.is_empty() && !function.keeps_infinities {
+                break;
+            }
+            functions.push(root);
+            root = function.of;
+            if function.falls {
+                monoid = if monoid == Monoid::Max { Monoid::Min } else { Monoid::Max };
+            }
+        }
+        // Sums are left whole: the passes on products and prefixes also move other terms than constants.
+        while is_sum(&nodes[root as usize])
+            && let Some(&last) = functions.last()
+            && is_sum(&nodes[last as usize])
+            && !monotone(nodes, &types, last)?.falls
+        {
+            root = last;
+            functions.pop();
+        }
+        let dtype = types[root as usize];
+        let kept = kept_axes(stmt)?;
+        let elements = kept.iter().map(|&axis| stmt.axes[axis].extent);
+        let elements = elements.fold(1, |n: u64, extent| n.saturating_mul(extent));
+        let pays = !functions.is_empty() && elements.saturating_mul(FEWER) <= stmt.points();
+        (pays && dtype.is_float()).then_some(Self { functions, root, monoid, dtype, kept })
+    }
+
+    /// Adds the reduction of the root, and the statement that applies the functions.
+    fn lower(&self, graph: &mut Graph, stmt: Stmt) {
+        let shape = self.kept.iter().map(|&axis| stmt.axes[axis].extent).collect();
+        let array = graph.new_array(self.dtype, shape);
+        let index = index::of_axes(self.kept.iter().copied());
+        let core = Stmt {
+            out: array,
+            out_index: index.clone(),
+            init: Init::Identity(self.monoid),
+            reduce: Some(Reducer::Monoid(self.monoid)),
+            value: extract(&stmt.value.nodes, self.root),
+            ..stmt.clone()
+        };
+        let fresh = matches!((stmt.init, stmt.reduce),
+            (Init::Identity(m), Some(Reducer::Monoid(n))) if m == n);
+        let behind = Stmt {
+            value: self.behind(&stmt.value, Node::Access(array, index)),
+            reduce: stmt.reduce.filter(|_| !fresh),
+            guards: Vec::new(),
+            ..stmt
+        };
+        graph.statements.push(core);
+        graph.statements.push(restrict(behind, |axis| self.kept.contains(&axis)));
+    }
+
+    /// The functions applied to the reduced value.
+    fn behind(&self, value: &Expr, reduced: Node) -> Expr {
+        let mut builder = Builder::default();
+        let (mut of, mut at) = (self.root, builder.push(reduced));
+        for &function in self.functions.iter().rev() {
+            let node = value.nodes[function as usize].map_children(|child| match child {
+                child if child == of => at,
+                number => builder.push(value.nodes[number as usize].clone()),
+            });
+            (of, at) = (function, builder.push(node));
+        }
+        builder.finish(at)
+    }
+}
+
+/// Axes of a statement's output, each once, if the output is injective in them.
+fn kept_axes(stmt: &Stmt) -> Option<Vec<usize>> {
+    if stmt.out_index.iter().any(index::reads) {
+        return None;
+    }
+    let kept = stmt.kept_in_order();
+    let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+    kept.iter().all(|&axis| determined[axis]).then_some(kept)
+}
+
+/// The monotone function of one operand that a node is.
+fn monotone(nodes: &[Node], types: &[DType], at: u32) -> Option<Monotone> {
+    use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
+    let number = |at: u32| finite(&nodes[at as usize]);
+    let moved = |of: u32, falls: bool| Some(Monotone { of, falls, keeps_infinities: true });
+    let bounded = |of: u32| Some(Monotone { of, falls: false, keeps_infinities: false });
+    match nodes[at as usize] {
+        Node::Unary(UnaryOp::Neg, x) => moved(x, true),
+        Node::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round, x) => moved(x, false),
+        Node::Unary(UnaryOp::Cast(_), x) if types[x as usize].is_float() => moved(x, false),
+        Node::Binary(op, x, y) => match (op, number(x), number(y)) {
+            (Mul | Div, None, Some(c)) if c != 0.0 => moved(x, c < 0.0),
+            (Mul, Some(c), None) if c != 0.0 => moved(y, c < 0.0),
+            (Add | Sub, None, Some(_)) => moved(x, false),
+            (Add, Some(_), None) => moved(y, false),
+            (Sub, Some(_), None) => moved(y, true),
+            (Max | Min, None, Some(_)) => bounded(x),
+            (Max | Min, Some(_), None) => bounded(y),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_sum(node: &Node) -> bool {
+    matches!(node, Node::Binary(BinaryOp::Add | BinaryOp::Sub, ..))
+}
+
+/// Value of a finite floating-point constant.
+fn finite(node: &Node) -> Option<f64> {
+    let number = match *node {
+        Node::Const(Scalar::F32(x)) => x.into(),
+        Node::Const(Scalar::F64(x)) => x,
+        _ => return None,
+    };
+    number.is_finite().then_some(number)
+}

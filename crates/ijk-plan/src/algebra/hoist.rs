@@ -1,0 +1,222 @@
+//! Hoisting of slow functions that depend on few axes, or on elements that are read many times.
+//!
+//! `x[b,t]*COS(k*t)` has one cosine per k and t, but evaluates it for each b; `MOD(x[h+r,w+s], 2)` is a function of an
+//! element, which overlapping windows read many times. Slow functions are stored by the axes that they depend on, or
+//! by elements, and then loaded.
+
+use crate::SMALL_DOMAIN;
+use crate::domain::bounds;
+use crate::graph::axes::{Axes, of_indices, restrict, union};
+use crate::graph::expr::{Builder, extract};
+use crate::graph::index;
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use ijk_ir::core::{ArrayId, IndexExpr, Init};
+use ijk_types::{BinaryOp, DType, UnaryOp};
+
+/// Least number of points that use each hoisted value.
+const FEWER: u64 = 8;
+
+/// Least work that is saved, in divisions.
+const LEAST: u64 = 1 << 16;
+
+/// Runs the pass.
+pub(crate) fn evaluate_before(graph: &mut Graph) {
+    if graph.statements.iter().all(|stmt| stmt.points() < LEAST / SLOW) {
+        return;
+    }
+    for stmt in std::mem::take(&mut graph.statements) {
+        let stmt = hoisted(graph, stmt);
+        graph.statements.push(stmt);
+    }
+}
+
+/// The statement with slow functions replaced by accesses to arrays that new statements define.
+fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
+    if stmt.points() <= SMALL_DOMAIN || stmt.points() < LEAST / SLOW || stmt.scan.is_some() {
+        return stmt;
+    }
+    let found = functions(graph, &stmt);
+    if found.is_empty() {
+        return stmt;
+    }
+    let types = graph.node_types(&stmt.value);
+    let mut builder = Builder::default();
+    let mut places: Vec<u32> = Vec::with_capacity(stmt.value.nodes.len());
+    for (at, node) in stmt.value.nodes.iter().enumerate() {
+        let node = match found.iter().find(|(root, _)| *root == at) {
+            None => node.map_children(|child| places[child as usize]),
+            Some((root, once)) => {
+                let value = extract(&stmt.value.nodes, *root as u32);
+                let (before, node) = once.stored(graph, &stmt, types[*root], value);
+                graph.statements.push(before);
+                node
+            }
+        };
+        places.push(builder.push(node));
+    }
+    let value = builder.finish(places.last().copied().unwrap_or(0));
+    Stmt { value, ..stmt }
+}
+
+/// Domain over which a hoisted function is evaluated.
+enum Once {
+    /// A subset of the statement's axes.
+    Axes(Axes),
+    /// All elements of an array, which the statement reads at these indices.
+    Elements(ArrayId, Vec<IndexExpr>),
+}
+
+impl Once {
+    /// The statement that stores the value, and the access that replaces the function.
+    fn stored(&self, graph: &mut Graph, stmt: &Stmt, dtype: DType, value: Expr) -> (Stmt, Node) {
+        match self {
+            Self::Axes(axes) => {
+                let shape = axes.iter().map(|&axis| stmt.axes[axis as usize].extent).collect();
+                let array = graph.new_array(dtype, shape);
+                let index = index::of_axes(axes.iter().map(|&axis| axis as usize));
+                let before = Stmt {
+                    out: array,
+                    out_index: index.clone(),
+                    init: Init::Zero,
+                    reduce: None,
+                    value,
+                    guards: Vec::new(),
+                    ..stmt.clone()
+                };
+                let before = restrict(before, |axis| axes.contains(&(axis as u32)));
+                (before, Node::Access(array, index))
+            }
+            Self::Elements(of, places) => {
+                let shape = graph.array(*of).shape.clone();
+                let axis = |(n, &extent)| Axis { name: format!("_{n}"), extent };
+                let axes: Vec<Axis> = shape.iter().enumerate().map(axis).collect();
+                let own = index::of_axes(0..axes.len());
+                let element = |node: &Node| match node {
+                    Node::Access(array, _) => Node::Access(*array, own.clone()),
+                    other => other.clone(),
+                };
+                let nodes = value.nodes.iter().map(element).collect();
+                let array = graph.new_array(dtype, shape);
+                let before = Stmt::map(array, axes, nodes, stmt.span);
+                (before, Node::Access(array, places.clone()))
+            }
+        }
+    }
+}
+
+/// Nodes to hoist, none of them inside another, with their domains.
+fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Once)> {
+    let nodes = &stmt.value.nodes;
+    let axes = axes_of(nodes);
+    let weights = weights(nodes);
+    let points = stmt.points();
+    let of = |axes: &Axes| {
+        axes.iter().fold(1, |n: u64, &axis| n.saturating_mul(stmt.axes[axis as usize].extent))
+    };
+    let mut covered = vec![false; nodes.len()];
+    let mut found = Vec::new();
+    for at in (0..nodes.len()).rev() {
+        let dear = !covered[at] && weights[at] > 0 && points.saturating_mul(weights[at]) >= LEAST;
+        let once = match dear {
+            true if of(&axes[at]).saturating_mul(FEWER) <= points && may_move(graph, stmt, at) => {
+                Some(Once::Axes(axes[at].clone()))
+            }
+            true => of_elements(graph, stmt, at, points),
+            false => None,
+        };
+        if once.is_some() || covered[at] {
+            nodes[at].children().for_each(|child| covered[child as usize] = true);
+        }
+        found.extend(once.map(|once| (at, once)));
+    }
+    found
+}
+
+/// The array whose elements a node is a function of, if each element is read many times.
+fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<Once> {
+    let value = extract(&stmt.value.nodes, root as u32);
+    let mut read = None;
+    for node in &value.nodes {
+        match node {
+            Node::Access(array, places) if read.is_none() => read = Some((*array, places)),
+            Node::Access(..) | Node::Index(_) | Node::Random { .. } => return None,
+            _ => {}
+        }
+    }
+    let (array, places) = read?;
+    let elements = graph.array(array).shape.iter().fold(1, |n: u64, &x| n.saturating_mul(x));
+    let whole = elements > 0 && !graph.partial.contains(&array);
+    let fewer = whole && elements.saturating_mul(FEWER) <= points;
+    let places = places.clone();
+    (fewer && !graph.can_fail_in(&value)).then_some(Once::Elements(array, places))
+}
+
+/// For each node, the axes that it depends on.
+fn axes_of(nodes: &[Node]) -> Vec<Axes> {
+    let mut all: Vec<Axes> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let own = of_indices(node.indices());
+        all.push(node.children().fold(own, |axes, child| union(&axes, &all[child as usize])));
+    }
+    all
+}
+
+/// Cost of a function approximated by polynomials, in divisions.
+const SLOW: u64 = 4;
+
+/// For each node, the cost of its most expensive function, in divisions.
+fn weights(nodes: &[Node]) -> Vec<u64> {
+    let mut all: Vec<u64> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let own = match node {
+            Node::Unary(op, _) => of_unary(*op),
+            Node::Binary(op, ..) => of_binary(*op),
+            _ => 0,
+        };
+        all.push(node.children().fold(own, |sum, child| sum.max(all[child as usize])));
+    }
+    all
+}
+
+fn of_unary(op: UnaryOp) -> u64 {
+    match op {
+        UnaryOp::Neg
+        | UnaryOp::Abs
+        | UnaryOp::Cast(_)
+        | UnaryOp::Conj
+        | UnaryOp::Re
+        | UnaryOp::Im
+        | UnaryOp::Floor
+        | UnaryOp::Ceil
+        | UnaryOp::Round
+        | UnaryOp::Sign
+        | UnaryOp::Not => 0,
+        UnaryOp::Sqrt | UnaryOp::Recip => 1,
+        _ => SLOW,
+    }
+}
+
+fn of_binary(op: BinaryOp) -> u64 {
+    match op {
+        BinaryOp::Div | BinaryOp::Mod | BinaryOp::FloorDiv => 1,
+        BinaryOp::Pow | BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot => SLOW,
+        _ => 0,
+    }
+}
+
+/// Tells whether a node can be evaluated at all values of its axes, skipped points included.
+fn may_move(graph: &Graph, stmt: &Stmt, root: usize) -> bool {
+    let Expr { nodes } = extract(&stmt.value.nodes, root as u32);
+    let extents = stmt.extents();
+    let inside = |array, places: &[IndexExpr]| {
+        let mut places = places.iter().zip(&graph.array(array).shape);
+        places.all(|(e, &extent)| !index::reads(e) && bounds::holds(e, extent, &extents))
+    };
+    let moves = |node: &Node| match node {
+        Node::Access(array, places) => inside(*array, places),
+        Node::Index(e) => !index::reads(e),
+        Node::Random { .. } => false,
+        _ => true,
+    };
+    nodes.iter().all(moves) && !graph.can_fail_in(&Expr { nodes })
+}

@@ -1,0 +1,142 @@
+//! Decomposition of a reduced value into the terms of a product.
+
+use crate::graph::expr;
+use crate::graph::{Expr, Node};
+use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
+
+/// Greatest number of terms: a value with shared nodes can have exponentially many.
+const MOST_TERMS: usize = 64;
+
+/// Two operations of a reduced value, one of which distributes over the other (a semiring).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Algebra {
+    /// The multiplication.
+    pub op: BinaryOp,
+    /// The addition.
+    pub monoid: Monoid,
+    pub dtype: DType,
+}
+
+impl Algebra {
+    /// The algebra of a value that a monoid reduces.
+    pub(crate) fn of(monoid: Monoid, dtype: DType, value: &Expr) -> Option<Self> {
+        use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
+        let root = match value.nodes.last()? {
+            Node::Binary(op, ..) => Some(*op),
+            _ => None,
+        };
+        let op = match (monoid, root) {
+            (Monoid::Add, _) => Mul,
+            (Monoid::Max | Monoid::Min, Some(Add | Sub)) if dtype.is_float() => Add,
+            (Monoid::Max, Some(Min)) => Min,
+            (Monoid::Min, Some(Max)) => Max,
+            (Monoid::Or, Some(And)) => And,
+            (Monoid::And, Some(Or)) => Or,
+            _ => return None,
+        };
+        Some(Self { op, monoid, dtype })
+    }
+
+    /// The inverse of the multiplication, up to rounding.
+    pub(crate) fn inverse(&self) -> Option<BinaryOp> {
+        let inexact = self.dtype.is_float() || self.dtype.is_complex();
+        match self.op {
+            BinaryOp::Mul if inexact => Some(BinaryOp::Div),
+            BinaryOp::Add => Some(BinaryOp::Sub),
+            _ => None,
+        }
+    }
+
+    /// The identity of the multiplication, if it has an inverse.
+    pub(crate) fn one(&self) -> Scalar {
+        let monoid = if self.op == BinaryOp::Add { Monoid::Add } else { Monoid::Mul };
+        scalar::identity(monoid, self.dtype)
+    }
+
+    /// Tells whether signs of factors can be moved to the sum.
+    fn has_sign(&self) -> bool {
+        self.op == BinaryOp::Mul
+    }
+}
+
+/// A node that is a factor or a divisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Term {
+    pub root: u32,
+    pub inverse: bool,
+}
+
+/// Factors and divisors of a value, from left to right.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terms {
+    pub all: Vec<Term>,
+    /// True if the product is negated.
+    pub negative: bool,
+}
+
+impl Terms {
+    pub(crate) fn of(value: &Expr, algebra: &Algebra) -> Self {
+        let root = value.nodes.len() as u32 - 1;
+        let mut terms = Self::default();
+        let mut open = vec![Term { root, inverse: false }];
+        while let Some(term) = open.pop() {
+            if open.len() + terms.all.len() >= MOST_TERMS
+                || !terms.take_apart(value, algebra, term, &mut open)
+            {
+                terms.all.push(term);
+            }
+        }
+        terms
+    }
+
+    /// Replaces a term by its own factors, if it is a product itself; returns false if not.
+    fn take_apart(
+        &mut self,
+        value: &Expr,
+        algebra: &Algebra,
+        Term { root, inverse }: Term,
+        open: &mut Vec<Term>,
+    ) -> bool {
+        let mut then = |root: u32, inverse: bool| open.push(Term { root, inverse });
+        match value.nodes[root as usize] {
+            Node::Binary(op, x, y) if op == algebra.op => {
+                then(y, inverse);
+                then(x, inverse);
+            }
+            Node::Binary(op, x, y) if Some(op) == algebra.inverse() => {
+                then(y, !inverse);
+                then(x, inverse);
+            }
+            Node::Unary(UnaryOp::Recip, x) if algebra.inverse() == Some(BinaryOp::Div) => {
+                then(x, !inverse);
+            }
+            Node::Unary(UnaryOp::Neg, x) if algebra.has_sign() => {
+                self.negative = !self.negative;
+                then(x, inverse);
+            }
+            Node::Binary(BinaryOp::Sub, zero, x)
+                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+            {
+                self.negative = !self.negative;
+                then(x, inverse);
+            }
+            // These differ in the sign of a zero only, which a sum that starts from 0 drops.
+            Node::Binary(BinaryOp::Add, zero, x)
+                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+            {
+                then(x, inverse);
+            }
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub, x, zero)
+                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+            {
+                then(x, inverse);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+fn is_zero(node: &Node) -> bool {
+    matches!(node, Node::Const(value) if expr::is_zero(*value))
+}

@@ -1,0 +1,6 @@
+//! Domains: narrowed, split and cut into boxes, in which indices are affine and need no guard.
+
+pub(crate) mod bounds;
+pub(crate) mod peel;
+pub(crate) mod quotients;
+pub(crate) mod split;

@@ -1,0 +1,122 @@
+//! Small unwrapped copies of what is read across a boundary.
+//!
+//! For `x[(i + f) % n]`, `t[k] = x[(k + least) % n]` has an element for each value of `i + f`, and is read at
+//! `i + f - least`. The copy pays if it is small relative to the computation with it, or to the statement of which a
+//! box near the boundary reads it.
+
+use super::Division;
+use crate::SMALL_DOMAIN;
+use crate::graph::index;
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Terms};
+
+/// Least number of points per element of a copy that pays by itself.
+const MANY: u64 = 64;
+/// Least ratio of the whole statement's points to elements of a copy for a box near the boundary.
+const BORDER: u64 = 16;
+
+/// A copy, and the statement redirected to it, if that pays; `whole` is the number of points of the statement that the
+/// box belongs to.
+pub(super) fn copied(graph: &mut Graph, stmt: &Stmt, whole: u64) -> Option<(Stmt, Stmt)> {
+    if !Division::all(stmt).iter().any(|division| division.read) {
+        return None;
+    }
+    let (array, index) = stmt.value.nodes.iter().find_map(|node| match node {
+        Node::Access(array, index) if is_worth(graph, stmt, (*array, index), whole) => {
+            Some((*array, index.clone()))
+        }
+        _ => None,
+    })?;
+    let extents = stmt.extents();
+    let windows: Vec<Window> =
+        index.iter().map(|e| Window::of(e, &extents)).collect::<Option<_>>()?;
+    let shape: Vec<u64> = windows.iter().map(|window| window.extent).collect();
+    let copy = graph.new_array(graph.array(array).dtype, shape.clone());
+    let axis = |(n, &extent): (usize, &u64)| Axis { name: format!("i{n}"), extent };
+    let axes = shape.iter().enumerate().map(axis).collect();
+    let from = windows.iter().enumerate().map(|(n, window)| window.copied(n, &shape));
+    let from = from.collect::<Option<Vec<_>>>()?;
+    let places = windows.iter().map(Window::place).collect::<Option<Vec<_>>>()?;
+    let statement = Stmt::map(copy, axes, vec![Node::Access(array, from)], stmt.span);
+    let node = |node: &Node| match node {
+        Node::Access(a, i) if *a == array && *i == index => Node::Access(copy, places.clone()),
+        other => other.clone(),
+    };
+    let nodes = stmt.value.nodes.iter().map(node).collect();
+    Some((statement, Stmt { value: Expr { nodes }, ..stmt.clone() }))
+}
+
+/// Tells whether an access of a box is better redirected to a copy.
+fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: u64) -> bool {
+    let (array, index) = access;
+    let extents = stmt.extents();
+    let windows: Option<Vec<Window>> = index.iter().map(|e| Window::of(e, &extents)).collect();
+    let Some(windows) = windows else { return false };
+    let elements = windows.iter().fold(1, |n: u64, window| n.saturating_mul(window.extent));
+    let shape = &graph.array(array).shape;
+    let inside =
+        index.iter().zip(shape).all(|(e, &n)| crate::domain::bounds::holds(e, n, &extents));
+    let mixed = windows.iter().any(|window| window.divides && window.is_mixed(stmt));
+    let divides = windows.iter().any(|window| window.divides);
+    let many = stmt.reduce.is_some() && elements <= stmt.points() / MANY;
+    let border = mixed && elements <= whole / BORDER && stmt.points() < whole;
+    inside && divides && stmt.points() > 1 && (many || border) && whole > SMALL_DOMAIN
+}
+
+/// Range of an index as a function of an affine expression.
+struct Window {
+    /// The affine expression,
+    inner: IndexExpr,
+    /// its least value, and the number of its values.
+    least: i64,
+    extent: u64,
+    /// The index, with the inner expression as axis 0.
+    outer: IndexExpr,
+    divides: bool,
+}
+
+impl Window {
+    fn of(e: &IndexExpr, extents: &[u64]) -> Option<Self> {
+        let own = || IndexExpr::axis(AxisId(0));
+        let (inner, outer, divides) = match &e.terms[..] {
+            _ if e.is_affine() => (e.clone(), own(), false),
+            [(coefficient, atom)] => {
+                let (inner, atom) = match atom {
+                    Atom::FloorDiv(inner, d) => (inner, Atom::FloorDiv(Box::new(own()), *d)),
+                    Atom::Mod(inner, d) => (inner, Atom::Mod(Box::new(own()), *d)),
+                    _ => return None,
+                };
+                let terms = Terms::one(*coefficient, atom);
+                ((**inner).clone(), IndexExpr { constant: e.constant, terms }, true)
+            }
+            _ => return None,
+        };
+        if !inner.is_affine() {
+            return None;
+        }
+        let (least, greatest) = index::range(&inner, extents);
+        let extent = u64::try_from(greatest.checked_sub(least)?.checked_add(1)?).ok()?;
+        Some(Self { inner, least: i64::try_from(least).ok()?, extent, outer, divides })
+    }
+
+    /// Tells whether cutting one kept axis does not fix the quotient: the index depends on several axes, or on a
+    /// reduced one.
+    fn is_mixed(&self, stmt: &Stmt) -> bool {
+        let kept = stmt.kept_axes();
+        let reduced =
+            |(_, atom): &(i64, Atom)| matches!(atom, Atom::Axis(a) if !kept[a.0 as usize]);
+        self.inner.terms.len() > 1 || self.inner.terms.iter().any(reduced)
+    }
+
+    /// Index of the original for a value of axis `n` of the copy.
+    fn copied(&self, n: usize, shape: &[u64]) -> Option<IndexExpr> {
+        let own = IndexExpr::axis(AxisId(n as u32));
+        let inner = index::add(&own, &IndexExpr::constant(self.least))?;
+        index::substitute(&self.outer, &[inner], shape)
+    }
+
+    /// Index at which the copy is read.
+    fn place(&self) -> Option<IndexExpr> {
+        index::add(&self.inner, &IndexExpr::constant(self.least.checked_neg()?))
+    }
+}

@@ -1,0 +1,88 @@
+//! Reductions whose output is strided along the contiguous axis of their input.
+//!
+//! `y[t,b] = x[b,t+k]` reads rows of `x`, but adjacent elements of a row belong to different rows of `y`. The
+//! reduction is stored in the order of its input, `s[b,t]`, and a transposing copy follows, which has a blocked kernel
+//! of its own.
+
+use crate::SMALL_DOMAIN;
+use crate::graph::index;
+use crate::graph::{Graph, Node, Stmt};
+use crate::layout::axis_order;
+use crate::select::contraction;
+use ijk_ir::core::{IndexExpr, Init};
+use ijk_types::Reducer;
+
+/// Runs the pass.
+pub(crate) fn store_along(graph: &mut Graph) {
+    for stmt in std::mem::take(&mut graph.statements) {
+        match along(graph, &stmt) {
+            Some(axes) => divide(graph, stmt, axes),
+            None => graph.statements.push(stmt),
+        }
+    }
+}
+
+/// Axes of a reduction's output in an order whose last axis is contiguous in the input; `None` if the output is stored
+/// so already, or if the copy would not pay.
+pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
+    let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
+    let whole = stmt.init == Init::Identity(monoid) && !graph.partial.contains(&stmt.out);
+    if !whole || stmt.scan.is_some() || stmt.points() <= 8 * SMALL_DOMAIN {
+        return None;
+    }
+    let out = index::plain_axes(&stmt.out_index)?;
+    let covers = graph.array(stmt.out).shape.iter().eq(out.iter().map(|&a| &stmt.axes[a].extent));
+    let reduces = out.len() < stmt.axes.len();
+    let across = out[*graph.by_distance(stmt.out).last()?];
+    let long = |axis: usize| stmt.axes[axis].extent >= axis_order::SHORT;
+    if !covers || !reduces {
+        return None;
+    }
+    let read = |node| read(graph, node);
+    let reads: Vec<(&[IndexExpr], &IndexExpr)> = stmt.value.nodes.iter().filter_map(read).collect();
+    if reads.iter().any(|(_, last)| index::goes_along(last, across)) {
+        return None;
+    }
+    let of_rows =
+        |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| index::depends(e, across));
+    let neighbour = |(_, last): &(_, &IndexExpr)| {
+        out.iter().copied().find(|&axis| index::goes_along(last, axis) && long(axis))
+    };
+    let axis = reads.iter().filter(of_rows).find_map(neighbour)?;
+    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && index::goes_along(last, axis);
+    let is_window = reads.iter().any(goes);
+    let shared = |axis: usize| {
+        reads.iter().all(|(places, _)| places.iter().any(|e| index::goes_along(e, axis)))
+    };
+    // Contractions write any output layout at full speed, except for windows and for batches whose index is
+    // contiguous.
+    let suits = match contraction::is_one(graph, stmt) {
+        true => is_window || long(across) && shared(across),
+        false => long(across),
+    };
+    if !suits {
+        return None;
+    }
+    let (rows, others): (Vec<usize>, Vec<usize>) =
+        out.into_iter().filter(|&other| other != axis).partition(|&axis| shared(axis));
+    Some(rows.into_iter().chain(others).chain([axis]).collect())
+}
+
+/// Index of an access, and the component along the array's contiguous axis.
+fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
+    let Node::Access(array, places) = node else { return None };
+    Some((places, &places[*graph.by_distance(*array).last()?]))
+}
+
+/// Adds the reduction with reordered output axes, and the copy.
+fn divide(graph: &mut Graph, stmt: Stmt, axes: Vec<usize>) {
+    let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
+    let array = graph.new_array(graph.array(stmt.out).dtype, shape);
+    let out = stmt.kept_in_order();
+    let place = |axis: &usize| out.iter().position(|other| other == axis).unwrap_or(0);
+    let read = Node::Access(array, index::of_axes(axes.iter().map(place)));
+    let own = out.iter().map(|&axis| stmt.axes[axis].clone()).collect();
+    let copy = Stmt::map(stmt.out, own, vec![read], stmt.span);
+    let along = Stmt { out: array, out_index: index::of_axes(axes), ..stmt };
+    graph.statements.extend([along.in_order(), copy]);
+}
