@@ -57,8 +57,8 @@ pub const SMALL_DOMAIN: u64 = 256;
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
     let lowered = |pressure| -> Result<Graph, PlanError> {
-        let graph = Graph::new(program, instance, layout.strict)?.lying(layout);
-        Ok(passes::apply(facts::told(graph, layout), pressure))
+        let graph = Graph::new(program, instance, layout.strict)?.with_strides(layout);
+        Ok(passes::apply(facts::substitute(graph, layout), pressure))
     };
     let graph = lowered(Pressure::Low)?;
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);

@@ -54,15 +54,15 @@ pub(crate) const PASSES: [Pass; 21] = [
     // Needs operators and their consumers in one expression. Leaves no sign that is not demanded.
     Pass::new("signs", signs::drop_signs),
     // Needs signs to be gone. Leaves maxima and minima without monotone functions, before products take them apart.
-    Pass::new("extremes", extremes::take_out),
+    Pass::new("extremes", extremes::move_functions_out),
     // Needs the final set of temporaries of the program itself. Leaves them contiguous along long axes.
-    Pass::new("axis order", axis_order::lengthen),
+    Pass::new("axis order", axis_order::choose),
     // Needs the axis order, since it splits axes. Leaves strides in place of divisions of whole axes.
     Pass::new("split", split::split_axes),
     // Needs divisions that no split removes. Leaves boxes with affine indices, for scans, peeling and contractions.
     Pass::new("quotients", quotients::cut).skipped_from(Pressure::High),
     // Needs affine guards of prefixes. Leaves prefix reductions whose value does not depend on the position.
-    Pass::new("prefix factors", prefix::take_out),
+    Pass::new("prefix factors", prefix::move_factors_out),
     // Needs that, and comes before products, which would contract n² points. Leaves scans.
     Pass::new("prefixes", prefix::scan_prefixes),
     // Needs scans to be found. Leaves scatters without reduced axes; the reductions may be contractions.
@@ -74,16 +74,16 @@ pub(crate) const PASSES: [Pass; 21] = [
     // Needs gathers that products did not move. Leaves copies of rows that are read often, and masks.
     Pass::new("gathered", gathered::copy_rows).skipped_from(Pressure::Highest),
     // Needs reductions in their final form. Leaves them in the order of their input, and transposing copies.
-    Pass::new("transposed reductions", transposed_reductions::store_along)
+    Pass::new("transposed reductions", transposed_reductions::transpose_outputs)
         .skipped_from(Pressure::Highest),
     // Needs the epilogues of the passes before. Leaves one map for each chain of them.
     Pass::new("fuse maps", fuse::fuse_maps),
     // Needs what remains a loop nest. Leaves slow functions of few axes in arrays.
     Pass::new("hoist", hoist::evaluate_before).skipped_from(Pressure::Highest),
     // Needs nothing. Leaves argmax and argmin with dense outputs, as their kernels require.
-    Pass::new("argreduce", argreduce::cover_arg),
+    Pass::new("argreduce", argreduce::densify_outputs),
     // Needs epilogues that are a power of two alone. Leaves them on the smaller operand; no dead statements.
-    Pass::new("scales", scales::apply_to_fewer),
+    Pass::new("scales", scales::hoist_scales),
 ];
 
 /// Applies the passes that are not skipped under a memory pressure.

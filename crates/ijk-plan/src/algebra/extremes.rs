@@ -20,7 +20,7 @@ use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 const FEWER: u64 = 4;
 
 /// Runs the pass.
-pub(crate) fn take_out(graph: &mut Graph) {
+pub(crate) fn move_functions_out(graph: &mut Graph) {
     if graph.strict || !graph.statements.iter().any(|stmt| extreme(stmt).is_some()) {
         return;
     }
@@ -152,7 +152,7 @@ fn kept_axes(stmt: &Stmt) -> Option<Vec<usize>> {
     if stmt.out_index.iter().any(index::reads) {
         return None;
     }
-    let kept = stmt.kept_in_order();
+    let kept = stmt.kept_by_output();
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());
     kept.iter().all(|&axis| determined[axis]).then_some(kept)
 }

@@ -19,7 +19,7 @@ const FEWER: u64 = 4;
 const MODERATE: f64 = 1.0 / (1 << 24) as f64;
 
 /// Runs the pass.
-pub(crate) fn apply_to_fewer(graph: &mut Graph) {
+pub(crate) fn hoist_scales(graph: &mut Graph) {
     if graph.strict {
         return;
     }
@@ -92,7 +92,7 @@ impl Chain<'_> {
         let mut contraction =
             Stmt { out: stmt.out, out_index: of_axes(index), ..contraction.clone() };
         // The pass `across` chose this layout.
-        if transposed_reductions::along(self.graph, &contraction).is_some() {
+        if transposed_reductions::input_order(self.graph, &contraction).is_some() {
             return None;
         }
         let by = move |array| {

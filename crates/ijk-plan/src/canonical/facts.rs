@@ -29,7 +29,7 @@ impl Facts {
 }
 
 /// Substitutes facts into a graph.
-pub(crate) fn told(mut graph: Graph, layout: &Layout) -> Graph {
+pub(crate) fn substitute(mut graph: Graph, layout: &Layout) -> Graph {
     if layout.facts.is_empty() {
         return graph;
     }

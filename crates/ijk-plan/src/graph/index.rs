@@ -227,7 +227,7 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
 }
 
 /// True if a step of the axis is a step of 1 of the index.
-pub(crate) fn goes_along(e: &IndexExpr, axis: usize) -> bool {
+pub(crate) fn steps_with(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
 }
 

@@ -192,7 +192,7 @@ impl Graph {
     }
 
     /// The graph with the strides of inputs and outputs.
-    pub(crate) fn lying(mut self, layout: &Layout) -> Self {
+    pub(crate) fn with_strides(mut self, layout: &Layout) -> Self {
         let inputs = self.inputs.iter().zip(&layout.inputs);
         for (&array, strides) in inputs.chain(self.outputs.iter().zip(&layout.outputs)) {
             let several = strides.iter().zip(&self.arrays[array.0 as usize].shape);
@@ -205,7 +205,7 @@ impl Graph {
     }
 
     /// Axes of an array by descending stride. Axes of one element or of stride 0 come first.
-    pub(crate) fn by_distance(&self, array: ArrayId) -> Vec<usize> {
+    pub(crate) fn axes_by_stride(&self, array: ArrayId) -> Vec<usize> {
         let shape = &self.array(array).shape;
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         match self.strides.get(&array) {
@@ -381,7 +381,7 @@ impl Stmt {
     }
 
     /// Axes that the output depends on, in the order of its index.
-    pub(crate) fn kept_in_order(&self) -> Vec<usize> {
+    pub(crate) fn kept_by_output(&self) -> Vec<usize> {
         let mut kept = Vec::new();
         for e in &self.out_index {
             index::for_each_axis(e, &mut |axis| {
@@ -395,7 +395,7 @@ impl Stmt {
 
     /// Orders the kept axes as the output has them, before the reduced ones, whose order stays: blocks of rows are cut
     /// along the first axis. Statements with colliding points or composite output indices stay as they are.
-    pub(crate) fn in_order(self) -> Self {
+    pub(crate) fn in_output_order(self) -> Self {
         let kept = match index::plain_axes(&self.out_index) {
             Some(kept) if kept.len() == self.out_index.len() => kept,
             _ => return self,

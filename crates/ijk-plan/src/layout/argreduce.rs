@@ -7,7 +7,7 @@ use crate::graph::{Expr, Graph, Node, Stmt};
 use ijk_types::{DType, Reducer};
 
 /// Runs the pass.
-pub(crate) fn cover_arg(graph: &mut Graph) {
+pub(crate) fn densify_outputs(graph: &mut Graph) {
     let wanted = graph.statements.iter().any(|stmt| is_scattered(graph, stmt));
     if !wanted {
         return;

@@ -15,10 +15,10 @@ pub(crate) const SHORT: u64 = 16;
 const LONG: u64 = 64;
 
 /// Runs the pass.
-pub(crate) fn lengthen(graph: &mut Graph) {
+pub(crate) fn choose(graph: &mut Graph) {
     if graph.statements.len() > 1 {
-        let fixed = fixed(graph);
-        turn(graph, &fixed);
+        let fixed = fixed_arrays(graph);
+        match_operands(graph, &fixed);
     }
     let mut found: Vec<(ArrayId, usize)> = Vec::new();
     let candidates = graph.statements.iter().filter(|stmt| has_short_rows(graph, stmt));
@@ -28,30 +28,30 @@ pub(crate) fn lengthen(graph: &mut Graph) {
     if found.is_empty() {
         return;
     }
-    let fixed = fixed(graph);
+    let fixed = fixed_arrays(graph);
     for (array, dim) in found.into_iter().filter(|(array, _)| !fixed.contains(array)) {
         let rank = graph.array(array).shape.len();
         let order = (0..dim).chain(dim + 1..rank).chain([dim]).collect::<Vec<_>>();
-        reorder(graph, array, &order);
+        permute_axes(graph, array, &order);
     }
 }
 
 /// Permutes the axes of an array: `order[0]` becomes the first.
-pub(crate) fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
+pub(crate) fn permute_axes(graph: &mut Graph, array: ArrayId, order: &[usize]) {
     let shape = &mut graph.arrays[array.0 as usize].shape;
     *shape = order.iter().map(|&dim| shape[dim]).collect();
-    let turn = |places: &mut Vec<IndexExpr>| {
+    let match_operands = |places: &mut Vec<IndexExpr>| {
         *places = order.iter().map(|&dim| places[dim].clone()).collect();
     };
     for stmt in &mut graph.statements {
         if stmt.out == array {
-            turn(&mut stmt.out_index);
+            match_operands(&mut stmt.out_index);
         }
         for node in &mut stmt.value.nodes {
             if let Node::Access(read, places) = node
                 && *read == array
             {
-                turn(places);
+                match_operands(places);
             }
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
 
 /// Lays temporaries out as the arrays they are computed from, and used with: `w[d,b] = EXP(x[b,d])` and
 /// `y[b,d] = w[d,b]/t[b]` are contiguous in `x` and `y`, and strided in `w` as written.
-fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
+fn match_operands(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
     for at in 0..graph.statements.len() {
         let array = graph.statements[at].out;
         let rank = graph.array(array).shape.len();
@@ -81,8 +81,8 @@ fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
         if let Some((order, count)) = best.cloned()
             && count > of(&own)
         {
-            reorder(graph, array, &order);
-            graph.statements[at] = graph.statements[at].clone().in_order();
+            permute_axes(graph, array, &order);
+            graph.statements[at] = graph.statements[at].clone().in_output_order();
         }
     }
 }
@@ -101,7 +101,7 @@ fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
         return Vec::new();
     };
     let order = |other: ArrayId, axes: &[usize]| -> Option<Vec<usize>> {
-        let apart = graph.by_distance(other).into_iter().map(|place| axes[place]);
+        let apart = graph.axes_by_stride(other).into_iter().map(|place| axes[place]);
         let places = apart.filter_map(|axis| own.iter().position(|&own| own == axis));
         Some(places.collect()).filter(|order: &Vec<usize>| order.len() == own.len())
     };
@@ -110,7 +110,7 @@ fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
 }
 
 /// Arrays whose layout is visible outside, or whose elements are indices.
-fn fixed(graph: &Graph) -> BTreeSet<ArrayId> {
+fn fixed_arrays(graph: &Graph) -> BTreeSet<ArrayId> {
     let mut fixed: BTreeSet<ArrayId> =
         graph.inputs.iter().chain(&graph.outputs).chain(&graph.partial).copied().collect();
     for stmt in &graph.statements {
@@ -148,7 +148,7 @@ fn longer(graph: &Graph, stmt: &Stmt) -> Option<usize> {
         let Node::Access(_, places) = node else { continue };
         let Some((last, others)) = places.split_last() else { continue };
         let mentions = |e: &IndexExpr| index::depends(e, axis);
-        match index::goes_along(last, axis) {
+        match index::steps_with(last, axis) {
             true => along = true,
             // This operand is contiguous along the short axis.
             false if others.iter().any(mentions) || mentions(last) => return None,

@@ -259,7 +259,7 @@ impl Copies {
 
     /// An unguarded reduction, and a map that masks elements without points.
     fn reduced(&mut self, graph: &mut Graph, stmt: &Stmt, monoid: Monoid) -> Option<[Stmt; 2]> {
-        let kept = stmt.kept_in_order();
+        let kept = stmt.kept_by_output();
         let shape = kept.iter().map(|&axis| stmt.axes[axis].extent).collect();
         let array = graph.new_array(graph.array(stmt.out).dtype, shape);
         let index = index::of_axes(kept.iter().copied());

@@ -115,7 +115,7 @@ fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
     let kept = stmt.kept_axes();
     let apart = |array: ArrayId, index: &[IndexExpr]| {
         let axes = plain_axes(index)?;
-        Some(graph.by_distance(array).into_iter().map(|place| axes[place]).collect::<Vec<_>>())
+        Some(graph.axes_by_stride(array).into_iter().map(|place| axes[place]).collect::<Vec<_>>())
     };
     let last = *apart(stmt.out, &stmt.out_index)?.last()?;
     (0..2).find_map(|node| {

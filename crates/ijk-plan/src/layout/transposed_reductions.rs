@@ -13,9 +13,9 @@ use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::Reducer;
 
 /// Runs the pass.
-pub(crate) fn store_along(graph: &mut Graph) {
+pub(crate) fn transpose_outputs(graph: &mut Graph) {
     for stmt in std::mem::take(&mut graph.statements) {
-        match along(graph, &stmt) {
+        match input_order(graph, &stmt) {
             Some(axes) => divide(graph, stmt, axes),
             None => graph.statements.push(stmt),
         }
@@ -24,7 +24,7 @@ pub(crate) fn store_along(graph: &mut Graph) {
 
 /// Axes of a reduction's output in an order whose last axis is contiguous in the input; `None` if the output is stored
 /// so already, or if the copy would not pay.
-pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
+pub(crate) fn input_order(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
     let whole = stmt.init == Init::Identity(monoid) && !graph.partial.contains(&stmt.out);
     if !whole || stmt.scan.is_some() || stmt.points() <= 8 * SMALL_DOMAIN {
@@ -33,26 +33,26 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let out = index::plain_axes(&stmt.out_index)?;
     let covers = graph.array(stmt.out).shape.iter().eq(out.iter().map(|&a| &stmt.axes[a].extent));
     let reduces = out.len() < stmt.axes.len();
-    let across = out[*graph.by_distance(stmt.out).last()?];
+    let across = out[*graph.axes_by_stride(stmt.out).last()?];
     let long = |axis: usize| stmt.axes[axis].extent >= axis_order::SHORT;
     if !covers || !reduces {
         return None;
     }
     let read = |node| read(graph, node);
     let reads: Vec<(&[IndexExpr], &IndexExpr)> = stmt.value.nodes.iter().filter_map(read).collect();
-    if reads.iter().any(|(_, last)| index::goes_along(last, across)) {
+    if reads.iter().any(|(_, last)| index::steps_with(last, across)) {
         return None;
     }
     let of_rows =
         |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| index::depends(e, across));
     let neighbour = |(_, last): &(_, &IndexExpr)| {
-        out.iter().copied().find(|&axis| index::goes_along(last, axis) && long(axis))
+        out.iter().copied().find(|&axis| index::steps_with(last, axis) && long(axis))
     };
     let axis = reads.iter().filter(of_rows).find_map(neighbour)?;
-    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && index::goes_along(last, axis);
+    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && index::steps_with(last, axis);
     let is_window = reads.iter().any(goes);
     let shared = |axis: usize| {
-        reads.iter().all(|(places, _)| places.iter().any(|e| index::goes_along(e, axis)))
+        reads.iter().all(|(places, _)| places.iter().any(|e| index::steps_with(e, axis)))
     };
     // Contractions write any output layout at full speed, except for windows and for batches whose index is
     // contiguous.
@@ -71,18 +71,18 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
 /// Index of an access, and the component along the array's contiguous axis.
 fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
     let Node::Access(array, places) = node else { return None };
-    Some((places, &places[*graph.by_distance(*array).last()?]))
+    Some((places, &places[*graph.axes_by_stride(*array).last()?]))
 }
 
 /// Adds the reduction with reordered output axes, and the copy.
 fn divide(graph: &mut Graph, stmt: Stmt, axes: Vec<usize>) {
     let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
     let array = graph.new_array(graph.array(stmt.out).dtype, shape);
-    let out = stmt.kept_in_order();
+    let out = stmt.kept_by_output();
     let place = |axis: &usize| out.iter().position(|other| other == axis).unwrap_or(0);
     let read = Node::Access(array, index::of_axes(axes.iter().map(place)));
     let own = out.iter().map(|&axis| stmt.axes[axis].clone()).collect();
     let copy = Stmt::map(stmt.out, own, vec![read], stmt.span);
     let along = Stmt { out: array, out_index: index::of_axes(axes), ..stmt };
-    graph.statements.extend([along.in_order(), copy]);
+    graph.statements.extend([along.in_output_order(), copy]);
 }

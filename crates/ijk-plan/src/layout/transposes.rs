@@ -80,8 +80,8 @@ fn begin_turned(graph: &mut Graph, turns: &[Turn]) -> Vec<ArrayId> {
             .iter()
             .position(|stmt| stmt.out == array && is_map(graph, stmt) && stmt.scan.is_none());
         let Some(map) = map.filter(|_| uses[array.0 as usize] == 1) else { continue };
-        axis_order::reorder(graph, array, order);
-        graph.statements[map] = graph.statements[map].clone().in_order();
+        axis_order::permute_axes(graph, array, order);
+        graph.statements[map] = graph.statements[map].clone().in_output_order();
         begun.push(array);
     }
     begun
@@ -151,7 +151,7 @@ impl Turn {
             plain_axis(&stmt.out_index[place])
                 .filter(|axis| stmt.axes[axis.0 as usize].extent >= SHORT)
         };
-        let order = graph.by_distance(stmt.out);
+        let order = graph.axes_by_stride(stmt.out);
         let Some(row) = order.iter().rev().find(|at| place(at).is_some()) else {
             return Self::default();
         };
@@ -175,7 +175,7 @@ impl Turn {
 
 /// The contiguous axis of the output, if it is long.
 fn last(graph: &Graph, stmt: &Stmt) -> Option<usize> {
-    let place = *graph.by_distance(stmt.out).last()?;
+    let place = *graph.axes_by_stride(stmt.out).last()?;
     let axis = plain_axis(&stmt.out_index[place])?.0 as usize;
     (stmt.axes[axis].extent >= SHORT).then_some(axis)
 }
@@ -184,7 +184,8 @@ fn last(graph: &Graph, stmt: &Stmt) -> Option<usize> {
 fn to_last(graph: &Graph, stmt: &Stmt, axis: usize) -> Option<Vec<usize>> {
     let is_own =
         |place: &usize| plain_axis(&stmt.out_index[*place]).is_some_and(|a| a.0 as usize == axis);
-    let (row, others): (Vec<_>, Vec<_>) = graph.by_distance(stmt.out).into_iter().partition(is_own);
+    let (row, others): (Vec<_>, Vec<_>) =
+        graph.axes_by_stride(stmt.out).into_iter().partition(is_own);
     (row.len() == 1).then(|| others.into_iter().chain(row).collect())
 }
 
@@ -212,7 +213,7 @@ fn read<'s>(
     let large = |node: &'s Node| {
         let Node::Access(array, index) = node else { return None };
         let elements = graph.array(*array).shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
-        let last = &index[*graph.by_distance(*array).last()?];
+        let last = &index[*graph.axes_by_stride(*array).last()?];
         let steps = last.terms.iter().filter_map(|term| match term {
             (1, Atom::Axis(axis)) => Some(axis.0 as usize),
             _ => None,
@@ -246,7 +247,7 @@ impl Read<'_> {
     /// True if it is a window along an axis.
     fn is_window(&self, along: usize) -> bool {
         let mut all = self.index.iter();
-        all.find(|e| index::goes_along(e, along))
+        all.find(|e| index::steps_with(e, along))
             .is_some_and(|e| e.terms.len() > 1 && !self.is_gather())
     }
 
@@ -254,7 +255,7 @@ impl Read<'_> {
     fn operand(&self, graph: &Graph, along: usize) -> Reordered {
         let has = |place: &usize| index::depends(&self.index[*place], along);
         let (row, others): (Vec<_>, Vec<_>) =
-            graph.by_distance(self.array).into_iter().partition(has);
+            graph.axes_by_stride(self.array).into_iter().partition(has);
         Reordered { array: self.array, order: others.into_iter().chain(row).collect() }
     }
 }
@@ -267,7 +268,7 @@ impl Reordered {
         let folds = |node: &Node| match node {
             Node::Access(array, index) if *array == self.array => {
                 let Some(axes) = plain_axes(index) else { return false };
-                let last = graph.by_distance(*array).last().map(|&place| axes[place]);
+                let last = graph.axes_by_stride(*array).last().map(|&place| axes[place]);
                 last.is_some_and(|axis| kept[axis]) && axes.iter().any(|&axis| !kept[axis])
             }
             _ => false,
@@ -297,7 +298,7 @@ fn divide(graph: &mut Graph, stmt: Stmt, order: &[usize], begun: &[ArrayId]) {
     };
     let out_index = result.order.iter().map(|&place| stmt.out_index[place].clone()).collect();
     let along = Stmt { out: first, out_index, init, ..stmt };
-    graph.statements.push(along.in_order());
+    graph.statements.push(along.in_output_order());
     let source = Node::Access(first, of_axes(result.order));
     graph.statements.push(Stmt::map(out, axes_of(graph, out), vec![source], span));
 }

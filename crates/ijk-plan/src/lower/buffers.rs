@@ -17,7 +17,7 @@ pub(crate) struct Buffers {
     /// For each statement, arrays whose live range ends there.
     last_reads: Vec<Few<ArrayId>>,
     /// For each array, the last of the chain of arrays that are computed in place of it; all share its memory.
-    heirs: Vec<ArrayId>,
+    chain_ends: Vec<ArrayId>,
     arena: Arena,
 }
 
@@ -28,7 +28,7 @@ impl Buffers {
         let mut buffers = Self {
             all: Vec::with_capacity(graph.arrays.len()),
             of_array: vec![None; graph.arrays.len()],
-            heirs: (0..graph.arrays.len() as u32).map(ArrayId).collect(),
+            chain_ends: (0..graph.arrays.len() as u32).map(ArrayId).collect(),
             last_reads,
             arena: Arena::default(),
         };
@@ -44,7 +44,7 @@ impl Buffers {
     /// Assigns arrays that can be computed in place of their operands. Within a sweep, only arrays that the same sweep
     /// defines are overwritten.
     pub(crate) fn share(&mut self, graph: &Graph, sweeps: &[Range<usize>]) {
-        self.heirs = heirs(graph, &self.last_reads, sweeps);
+        self.chain_ends = chain_ends(graph, &self.last_reads, sweeps);
     }
 
     /// Buffer of an array: the first one if it is an input or several outputs.
@@ -53,8 +53,8 @@ impl Buffers {
     }
 
     /// Tells whether no other array is computed in place of this one.
-    pub(crate) fn stands_alone(&self, array: ArrayId) -> bool {
-        self.heirs[array.0 as usize] == array
+    pub(crate) fn is_unshared(&self, array: ArrayId) -> bool {
+        self.chain_ends[array.0 as usize] == array
     }
 
     /// Strides of an array; C order if it has no buffer yet.
@@ -70,10 +70,10 @@ impl Buffers {
         if self.of_array[array.0 as usize].is_some() {
             return Ok(());
         }
-        let heir = self.heirs[array.0 as usize];
-        if heir != array {
-            self.define(graph, heir)?;
-            self.of_array[array.0 as usize] = Some(self.of(heir));
+        let end = self.chain_ends[array.0 as usize];
+        if end != array {
+            self.define(graph, end)?;
+            self.of_array[array.0 as usize] = Some(self.of(end));
             return Ok(());
         }
         let info = graph.array(array);
@@ -86,7 +86,7 @@ impl Buffers {
     pub(crate) fn release(&mut self, graph: &Graph, at: usize) {
         for array in std::mem::take(&mut self.last_reads[at]) {
             let Some(own) = self.of_array[array.0 as usize] else { continue };
-            if self.heirs[array.0 as usize] != array {
+            if self.chain_ends[array.0 as usize] != array {
                 continue;
             }
             let buffer = &self.all[own.0 as usize];
@@ -156,8 +156,8 @@ fn last_reads(graph: &Graph) -> Vec<Few<ArrayId>> {
 
 /// For each array, the end of its in-place chain: each array of the chain overwrites the one before it, which is dead
 /// by then.
-fn heirs(graph: &Graph, last_reads: &[Few<ArrayId>], sweeps: &[Range<usize>]) -> Vec<ArrayId> {
-    let mut heirs: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
+fn chain_ends(graph: &Graph, last_reads: &[Few<ArrayId>], sweeps: &[Range<usize>]) -> Vec<ArrayId> {
+    let mut chain_ends: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
     let kept = |array: ArrayId| graph.inputs.contains(&array) || graph.outputs.contains(&array);
     for (at, (stmt, last_reads)) in graph.statements.iter().zip(last_reads).enumerate().rev() {
         let sweep = sweeps.iter().find(|sweep| sweep.contains(&at));
@@ -171,10 +171,10 @@ fn heirs(graph: &Graph, last_reads: &[Few<ArrayId>], sweeps: &[Range<usize>]) ->
         };
         let source = source.filter(|&array| !kept(stmt.out) || is_behind(graph, stmt, array));
         if let Some(source) = source.filter(|&array| free(array)) {
-            heirs[source.0 as usize] = heirs[stmt.out.0 as usize];
+            chain_ends[source.0 as usize] = chain_ends[stmt.out.0 as usize];
         }
     }
-    heirs
+    chain_ends
 }
 
 /// Tells whether a statement is the epilogue of the reduction that computes `source`. Other results are not computed

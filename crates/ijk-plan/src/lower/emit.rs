@@ -31,7 +31,7 @@ pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
     }
     let steps = emit(graph, &mut buffers, layout.near)?;
     let mut plan = Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps };
-    reverse::turn(&mut plan);
+    reverse::reverse_axes(&mut plan);
     Ok(plan)
 }
 

@@ -266,7 +266,7 @@ impl<'a> Network<'a> {
     /// The plan, if it stays within the memory limit.
     fn finish(mut self) -> Option<Plan> {
         self.plan.arena = self.arena.bytes() as usize;
-        reverse::turn(&mut self.plan);
+        reverse::reverse_axes(&mut self.plan);
         let needed = self.plan.result_bytes().saturating_add(self.plan.temporary_bytes());
         let fits = self.layout.memory_limit.is_none_or(|limit| needed <= limit);
         fits.then_some(self.plan)

@@ -7,19 +7,23 @@ use crate::plan::{Base, Buffer, Contraction, Nest, Node, Plan, Start, Step};
 use ijk_types::Reducer;
 
 /// Reverses axes in all steps of a plan, and in the bodies of its sweeps.
-pub(crate) fn turn(plan: &mut Plan) {
+pub(crate) fn reverse_axes(plan: &mut Plan) {
     let backwards = |buffer: &Buffer| buffer.strides.iter().any(|&stride| stride < 0);
     if !plan.buffers.iter().any(backwards) {
         return;
     }
     for step in &mut plan.steps {
         match step {
-            Step::Contract(contraction) => turn_contraction(contraction),
-            Step::Nest(nest) => turn_nest(nest),
+            Step::Contract(contraction) => reverse_contraction(contraction),
+            Step::Nest(nest) => reverse_nest(nest),
             Step::Sweep(sweep) => {
-                turn(&mut sweep.body);
-                sweep.rest.iter_mut().for_each(turn);
-                sweep.narrow.iter_mut().flat_map(|narrow| &mut narrow.bodies).for_each(turn);
+                reverse_axes(&mut sweep.body);
+                sweep.rest.iter_mut().for_each(reverse_axes);
+                sweep
+                    .narrow
+                    .iter_mut()
+                    .flat_map(|narrow| &mut narrow.bodies)
+                    .for_each(reverse_axes);
             }
             Step::Fill(..) | Step::Grouped(_) | Step::Scan(_) => {}
         }
@@ -42,12 +46,12 @@ fn elements(extents: &[usize], steps: &[isize]) -> usize {
 }
 
 /// Moves the base to the last value of an axis, and negates the stride.
-fn turn_access(base: &mut Base, step: &mut isize, extent: usize) {
+fn reverse_access(base: &mut Base, step: &mut isize, extent: usize) {
     base.offset = base.offset.wrapping_add(step.wrapping_mul(extent as isize - 1));
     *step = step.wrapping_neg();
 }
 
-fn turn_contraction(c: &mut Contraction) {
+fn reverse_contraction(c: &mut Contraction) {
     let extents: Vec<usize> = c.axes.iter().map(|axis| axis.extent).collect();
     if extents.contains(&0) {
         return;
@@ -61,12 +65,12 @@ fn turn_contraction(c: &mut Contraction) {
         }
         let bases = [&mut c.a, &mut c.b, &mut c.c];
         for (base, step) in bases.into_iter().zip([&mut axis.a, &mut axis.b, &mut axis.c]) {
-            turn_access(base, step, axis.extent);
+            reverse_access(base, step, axis.extent);
         }
     }
 }
 
-fn turn_nest(nest: &mut Nest) {
+fn reverse_nest(nest: &mut Nest) {
     let extents: Vec<usize> = nest.axes.iter().map(|axis| axis.extent).collect();
     let positions = nest.reduce.is_some_and(|r| !matches!(r, Reducer::Monoid(_)));
     // Colliding values combine in the order of the domain, and so do those of small programs.
@@ -76,7 +80,7 @@ fn turn_nest(nest: &mut Nest) {
     }
     for (a, &extent) in extents.iter().enumerate() {
         if gained(nest, &extents, a) > 0 {
-            turn_axis(nest, a, extent);
+            reverse_axis(nest, a, extent);
         }
     }
 }
@@ -92,13 +96,13 @@ fn gained(nest: &Nest, extents: &[usize], a: usize) -> i128 {
     loads + gathers.sum::<i128>() + of(&nest.store.strides)
 }
 
-fn turn_axis(nest: &mut Nest, a: usize, extent: usize) {
+fn reverse_axis(nest: &mut Nest, a: usize, extent: usize) {
     for load in &mut nest.loads {
-        turn_access(&mut load.base, &mut load.strides[a], extent);
+        reverse_access(&mut load.base, &mut load.strides[a], extent);
     }
     for node in &mut nest.body {
         match node {
-            Node::Gather { base, strides, .. } => turn_access(base, &mut strides[a], extent),
+            Node::Gather { base, strides, .. } => reverse_access(base, &mut strides[a], extent),
             Node::Index { constant, coefficients } => {
                 let last = coefficients[a].wrapping_mul(extent as i64 - 1);
                 *constant = constant.wrapping_add(last);
@@ -107,7 +111,7 @@ fn turn_axis(nest: &mut Nest, a: usize, extent: usize) {
             _ => {}
         }
     }
-    turn_access(&mut nest.store.base, &mut nest.store.strides[a], extent);
+    reverse_access(&mut nest.store.base, &mut nest.store.strides[a], extent);
 }
 
 #[cfg(test)]
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn reductions_go_along_memory() {
         let mut sum = nest(Some(Reducer::Monoid(Monoid::Add)), -1, 0);
-        turn_nest(&mut sum);
+        reverse_nest(&mut sum);
         assert_eq!((sum.loads[0].base.offset, &sum.loads[0].strides[..]), (-4, &[1][..]));
         assert_eq!(sum.body[1], Node::Index { constant: 9, coefficients: vec![-2] });
     }
@@ -150,7 +154,7 @@ mod tests {
         ];
         for before in order {
             let mut after = before.clone();
-            turn_nest(&mut after);
+            reverse_nest(&mut after);
             assert_eq!(after, before);
         }
     }

@@ -378,7 +378,7 @@ impl Group {
     pub(crate) fn emit(&self, graph: &Graph, buffers: &mut Buffers) -> Result<Step, PlanError> {
         let mut results = self.results(graph);
         let narrowing = self.narrowing(graph, &results);
-        let narrowing = narrowing.filter(|n| n.defined.iter().all(|&a| buffers.stands_alone(a)));
+        let narrowing = narrowing.filter(|n| n.defined.iter().all(|&a| buffers.is_unshared(a)));
         // Arrays that must be finite are stored, to be tested.
         let defined = narrowing.iter().flat_map(|n| n.defined.iter().copied());
         let more: Vec<ArrayId> = defined.filter(|array| !results.contains(array)).collect();

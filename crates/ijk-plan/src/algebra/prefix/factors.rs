@@ -15,7 +15,7 @@ use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::DType;
 
 /// Runs the pass.
-pub(crate) fn take_out(graph: &mut Graph) {
+pub(crate) fn move_factors_out(graph: &mut Graph) {
     if graph.strict || graph.statements.iter().all(|stmt| stmt.guards.is_empty()) {
         return;
     }

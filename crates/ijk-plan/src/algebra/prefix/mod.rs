@@ -8,7 +8,7 @@ mod factors;
 mod level;
 mod operands;
 
-pub(crate) use factors::take_out;
+pub(crate) use factors::move_factors_out;
 
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::{Guard, narrow, replace_axis, within};

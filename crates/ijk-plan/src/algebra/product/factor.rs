@@ -22,7 +22,7 @@ impl Factor {
     }
 
     /// Its axes in the memory order of its largest access.
-    pub(super) fn lie(&self) -> Vec<u32> {
+    pub(super) fn axis_order(&self) -> Vec<u32> {
         let mut lie: Vec<u32> = Vec::with_capacity(self.axes.len());
         let mut add = |axis: u32| {
             if !lie.contains(&axis) {

@@ -4,7 +4,7 @@
 //! multiplied, `t[n,o] = x[n,d] * w[d,o]`, and `y[z,o] = t[c[z],o]` gathers from the result. Points whose row is out
 //! of range are skipped as before.
 
-use super::behind::Behind;
+use super::post_ops::PostOps;
 use super::terms::{Algebra, Terms};
 use super::{NEST_COST, Product, axes_in, quotient};
 use crate::SMALL_DOMAIN;
@@ -21,14 +21,14 @@ struct Parts {
     monoid: Monoid,
     algebra: Option<Algebra>,
     core: Expr,
-    behind: Behind,
+    post_ops: PostOps,
     /// Gather indices, each with the number of its values.
     gathers: Vec<Guard>,
 }
 
 /// Rewrites a statement as a reduction over all rows, and a gather from it. `None` if it has no such gather, or if
 /// that is not below `cost`, the cost of the statement as it is.
-pub(super) fn behind(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<[Stmt; 2]> {
+pub(super) fn move_behind(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<[Stmt; 2]> {
     let parts = Parts::of(graph, stmt)?;
     let core = parts.core(stmt)?;
     let elements = kept_points(stmt).saturating_mul(NEST_COST);
@@ -67,8 +67,8 @@ impl Parts {
         if kept.iter().all(|kept| *kept) || graph.can_fail(stmt) {
             return None;
         }
-        let (core, behind) = (stmt.value.clone(), Behind::default());
-        let whole = Self { monoid, algebra: None, core, behind, gathers };
+        let (core, post_ops) = (stmt.value.clone(), PostOps::default());
+        let whole = Self { monoid, algebra: None, core, post_ops, gathers };
         let mut parts = whole.taken_apart(graph, stmt, &kept);
         let indices: Vec<&IndexExpr> = parts.core.nodes.iter().flat_map(Node::indices).collect();
         parts.gathers.retain(|(e, _)| indices.contains(&e));
@@ -83,21 +83,21 @@ impl Parts {
         if terms.all.iter().any(|term| types[term.root as usize] != dtype) {
             return self;
         }
-        let (mut factors, mut divisors, mut behind) = (Vec::new(), Vec::new(), self.behind);
-        behind.negative = terms.negative;
+        let (mut factors, mut divisors, mut post_ops) = (Vec::new(), Vec::new(), self.post_ops);
+        post_ops.negative = terms.negative;
         for term in &terms.all {
             let expr = extract(&value.nodes, term.root);
             let reduced = axes_in(&expr).iter().any(|&axis| !kept[axis as usize]);
             let side = match (reduced, term.inverse) {
                 (true, false) => &mut factors,
                 (true, true) => &mut divisors,
-                (false, false) => &mut behind.factors,
-                (false, true) => &mut behind.divisors,
+                (false, false) => &mut post_ops.factors,
+                (false, true) => &mut post_ops.divisors,
             };
             side.push(expr);
         }
         let core = quotient(&algebra, &factors, &divisors);
-        Self { algebra: Some(algebra), core, behind, ..self }
+        Self { algebra: Some(algebra), core, post_ops, ..self }
     }
 
     /// The reduction for every value of the gather indices.
@@ -144,7 +144,7 @@ impl Parts {
         let rest = index::of_axes(self.kept(stmt, &used));
         let reduced = Node::Access(array, rows.chain(rest).collect());
         let value = match &self.algebra {
-            Some(algebra) => self.behind.value(algebra, reduced, None),
+            Some(algebra) => self.post_ops.value(algebra, reduced, None),
             None => Expr { nodes: vec![reduced] },
         };
         let kept = stmt.kept_axes();

@@ -4,13 +4,13 @@
 //! is summed after its last use. Factors that are more than an access, over fewer axes than the domain, are evaluated
 //! first. If none of this pays, the statement stays one loop nest.
 
-mod behind;
 mod chain;
 mod constants;
 mod factor;
 mod gathers;
 mod inlined;
 mod moves;
+mod post_ops;
 mod terms;
 
 use crate::SMALL_DOMAIN;
@@ -21,12 +21,12 @@ use crate::graph::expr::{Builder, extract, same_bits};
 use crate::graph::index;
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::plan::Contraction;
-use behind::{Behind, FEWER};
 use chain::Chains;
 use factor::{Factor, guards_of};
 use ijk_ir::core::{Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
-use moves::{Left, Move, Placed};
+use moves::{Move, PlacedMove, Remaining};
+use post_ops::{FEWER, PostOps};
 
 pub(crate) use moves::worth_contracting;
 pub(crate) use terms::{Algebra, Terms};
@@ -81,8 +81,8 @@ fn lower_product(
         None => (stmt.points().saturating_mul(NEST_COST), &stmt),
     };
     let parts = match inlined::gathering(graph, chains, stmt) {
-        Some((wide, other)) => gathers::behind(graph, &wide, cost.saturating_add(other)),
-        None => gathers::behind(graph, stmt, cost),
+        Some((wide, other)) => gathers::move_behind(graph, &wide, cost.saturating_add(other)),
+        None => gathers::move_behind(graph, stmt, cost),
     };
     if let Some([core, later]) = parts {
         lower(graph, chains, core, out);
@@ -102,7 +102,7 @@ struct Product {
     /// The algebra in which factors may be reordered, if allowed.
     algebra: Option<Algebra>,
     factors: Vec<Factor>,
-    behind: Behind,
+    post_ops: PostOps,
     /// Axes of the output that factors have; all of them if there are no post-operations.
     kept: Axes,
     /// Axes of the output.
@@ -114,7 +114,7 @@ struct Product {
 
 /// Strategy of a product, and its cost.
 struct Plan {
-    moves: Vec<Placed>,
+    moves: Vec<PlacedMove>,
     /// True if post-operations are applied behind the reduction, by a separate statement.
     split: bool,
     cost: u64,
@@ -159,7 +159,7 @@ impl Product {
             dtype,
             algebra: None,
             factors,
-            behind: Behind::default(),
+            post_ops: PostOps::default(),
             all_kept: kept.clone(),
             kept,
             extents: stmt.extents().into_vec(),
@@ -187,9 +187,9 @@ impl Product {
         }
         let mut product = Self::with(stmt, (algebra.op, monoid, dtype), Vec::new());
         product.algebra = Some(algebra);
-        product.behind.negative = terms.negative;
+        product.post_ops.negative = terms.negative;
         product.group(&stmt.value, &terms, &algebra);
-        let alone = product.factors.len() == 1 && product.behind.is_empty();
+        let alone = product.factors.len() == 1 && product.post_ops.is_empty();
         if product.factors.is_empty() || alone || !product.is_supported() {
             return None;
         }
@@ -216,8 +216,11 @@ impl Product {
             }
             let axes = axes_in(&expr);
             if axes.iter().all(|axis| self.all_kept.contains(axis)) {
-                let side =
-                    if term.inverse { &mut self.behind.divisors } else { &mut self.behind.factors };
+                let side = if term.inverse {
+                    &mut self.post_ops.divisors
+                } else {
+                    &mut self.post_ops.factors
+                };
                 side.push(expr);
                 continue;
             }
@@ -253,7 +256,7 @@ impl Product {
                 self.factors[n].guards.push(guard.clone());
             }
             if axes.iter().all(|axis| self.all_kept.contains(axis)) {
-                self.behind.guards.push(guard.clone());
+                self.post_ops.guards.push(guard.clone());
                 placed = true;
             }
             placed.then_some(())?;
@@ -263,7 +266,7 @@ impl Product {
 
     /// Tells whether there are no guards and no post-operations.
     fn is_bare(&self) -> bool {
-        self.behind.is_empty() && self.factors.iter().all(|factor| factor.guards.is_empty())
+        self.post_ops.is_empty() && self.factors.iter().all(|factor| factor.guards.is_empty())
     }
 
     /// Axes of all factors.
@@ -300,7 +303,7 @@ impl Product {
             1 => (Vec::new(), self.points(&self.factors[0].axes).saturating_mul(NEST_COST)),
             _ => self.ordered(left),
         };
-        if self.behind.is_empty() && !self.is_bare() && self.skips(&moves) {
+        if self.post_ops.is_empty() && !self.is_bare() && self.skips(&moves) {
             return nest;
         }
         if self.is_bare() {
@@ -315,16 +318,16 @@ impl Product {
 
     /// Tells whether the reduction stays one guarded loop nest without stored factors: elements without points keep
     /// the identity then, if post-operations preserve it.
-    fn skips(&self, moves: &[Placed]) -> bool {
+    fn skips(&self, moves: &[PlacedMove]) -> bool {
         let stored = match &self.factors[..] {
             [p, q] => self.stores(&self.left(&self.factors), [0, 1], [p, q]),
             _ => false,
         };
-        moves.is_empty() && !stored && self.behind.keeps_zero()
+        moves.is_empty() && !stored && self.post_ops.keeps_zero()
     }
 
     /// Tells whether two factors, at `places` in `left`, are evaluated before their product.
-    fn stores(&self, left: &Left<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
+    fn stores(&self, left: &Remaining<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
         // Rows that select the same matrix are multiplied together.
         let looked_up = p.is_gathered() != q.is_gathered();
         (looked_up || left.is_contraction(places[0], places[1]))
@@ -333,7 +336,7 @@ impl Product {
     }
 
     /// The cheapest order of two or more factors, and its cost.
-    fn ordered(&self, left: Left<'_>) -> (Vec<Placed>, u64) {
+    fn ordered(&self, left: Remaining<'_>) -> (Vec<PlacedMove>, u64) {
         let sets = left.sets.clone();
         let direct = match self.factors.len() {
             2 => self.cost(left, &[]),
@@ -344,15 +347,15 @@ impl Product {
         {
             return (Vec::new(), direct);
         }
-        let left = || Left::new(&self.extents, sets.clone(), &self.kept);
-        let lie: Vec<Vec<u32>> = self.factors.iter().map(Factor::lie).collect();
+        let left = || Remaining::new(&self.extents, sets.clone(), &self.kept);
+        let lie: Vec<Vec<u32>> = self.factors.iter().map(Factor::axis_order).collect();
         let moves = moves::moves(&left(), &lie, &self.kept);
         let cost = self.cost(left(), &moves);
         if cost < direct { (moves, cost) } else { (Vec::new(), direct) }
     }
 
     /// Cost of the steps, the remaining contraction, and stored factors.
-    fn cost(&self, left: Left<'_>, moves: &[Placed]) -> u64 {
+    fn cost(&self, left: Remaining<'_>, moves: &[PlacedMove]) -> u64 {
         let [p, q] = &self.factors[..] else { return moves::total(left, moves) };
         if !moves.is_empty() || !left.is_contraction(0, 1) && p.is_gathered() == q.is_gathered() {
             return moves::total(left, moves);
@@ -384,7 +387,7 @@ impl Product {
             let bare = self.is_bare();
             return if bare { self.reduce(plan, graph, stmt, out) } else { out.push(stmt) };
         };
-        let kept = stmt.kept_in_order().into_iter();
+        let kept = stmt.kept_by_output().into_iter();
         let kept: Vec<usize> = kept.filter(|&axis| self.kept.contains(&(axis as u32))).collect();
         let index = index::of_axes(kept.iter().copied());
         let shape = kept.iter().map(|&axis| self.extents[axis]).collect();
@@ -406,7 +409,7 @@ impl Product {
             _ => self.reduce(plan, graph, core, out),
         }
         let skips = self.skips(&plan.moves);
-        self.put_behind((&algebra, skips), Node::Access(array, index), graph, &stmt, out);
+        self.add_post_ops((&algebra, skips), Node::Access(array, index), graph, &stmt, out);
     }
 
     /// Adds the statements that compute the reduction of the factors.
@@ -434,16 +437,16 @@ impl Product {
         out.push(if plan.moves.is_empty() && !plan.split { stmt } else { restrict(stmt, used) });
     }
 
-    fn left(&self, factors: &[Factor]) -> Left<'_> {
+    fn left(&self, factors: &[Factor]) -> Remaining<'_> {
         let sets = factors.iter().map(|f| f.axes.clone()).collect();
-        Left::new(&self.extents, sets, &self.kept)
+        Remaining::new(&self.extents, sets, &self.kept)
     }
 
     /// Adds the statements of a step, and replaces its factors by the result.
     fn apply(
         &self,
-        placed: &Placed,
-        left: &Left,
+        placed: &PlacedMove,
+        left: &Remaining,
         factors: &mut Vec<Factor>,
         graph: &mut Graph,
         out: &mut Vec<Stmt>,
@@ -468,7 +471,7 @@ impl Product {
     fn materialise(
         &self,
         factors: &mut [Factor],
-        left: &Left,
+        left: &Remaining,
         places: [usize; 2],
         graph: &mut Graph,
         out: &mut Vec<Stmt>,
@@ -479,7 +482,7 @@ impl Product {
         }
         let stored = [&*p, &*q].map(|f| !f.is_plain() && self.is_stored(f, [p, q]));
         for (factor, _) in factors.iter_mut().zip(stored).filter(|(_, stored)| *stored) {
-            let axes = factor.lie();
+            let axes = factor.axis_order();
             *factor = self.store(factor.clone(), &axes, None, graph, out);
         }
         true

@@ -17,20 +17,20 @@ pub(super) enum Move {
 
 /// A step, and the axes of its result in the memory order that suits later steps best.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedMove {
     pub(super) step: Move,
     pub(super) axes: Vec<u32>,
 }
 
 /// Axes of the factors that remain at some step.
-pub(super) struct Left<'a> {
+pub(super) struct Remaining<'a> {
     extents: &'a [u64],
     pub(super) sets: Vec<Axes>,
     /// By axis: number of factors that have it, plus 1 if the output has it.
     holders: Vec<usize>,
 }
 
-impl<'a> Left<'a> {
+impl<'a> Remaining<'a> {
     pub(super) fn new(extents: &'a [u64], sets: Vec<Axes>, kept: &[u32]) -> Self {
         let mut holders = vec![0; extents.len()];
         for &axis in sets.iter().flatten().chain(kept) {
@@ -91,7 +91,7 @@ impl<'a> Left<'a> {
 }
 
 /// A good order in which factors are joined down to two; `lie` gives the memory order of the axes of each factor.
-pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> {
+pub(super) fn moves(left: &Remaining, lie: &[Vec<u32>], kept: &[u32]) -> Vec<PlacedMove> {
     let held = |axis: &&u32| left.sets.iter().any(|set| set.contains(axis));
     let network = Network {
         operands: lie.to_vec(),
@@ -113,9 +113,9 @@ pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> 
         }
         places.sort_unstable();
         match places[..] {
-            [at] => moves.push(Placed { step: Move::Reduce(at), axes }),
+            [at] => moves.push(PlacedMove { step: Move::Reduce(at), axes }),
             [p, q] => {
-                moves.push(Placed { step: Move::Join(p, q), axes });
+                moves.push(PlacedMove { step: Move::Join(p, q), axes });
                 ours.remove(q);
             }
             _ => return Vec::new(),
@@ -123,7 +123,7 @@ pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> 
         list.push(ours[places[0]]);
     }
     // The last join is the statement that remains.
-    if matches!(moves.last(), Some(Placed { step: Move::Join(..), .. })) {
+    if matches!(moves.last(), Some(PlacedMove { step: Move::Join(..), .. })) {
         moves.pop();
     }
     moves
@@ -145,9 +145,9 @@ fn layouts(network: &Network, lie: &[Vec<u32>], path: &[Vec<usize>]) -> Vec<Vec<
 }
 
 /// Cost of all steps, and of the remaining product of two factors.
-pub(super) fn total(mut left: Left, moves: &[Placed]) -> u64 {
+pub(super) fn total(mut left: Remaining, moves: &[PlacedMove]) -> u64 {
     let mut cost = 0u64;
-    for &Placed { step, .. } in moves {
+    for &PlacedMove { step, .. } in moves {
         cost = cost.saturating_add(left.cost(step));
         left.apply(step);
     }

@@ -15,7 +15,7 @@ pub(super) const FEWER: u64 = 3;
 
 /// Operations on the elements of a reduced array.
 #[derive(Clone, Default)]
-pub(super) struct Behind {
+pub(super) struct PostOps {
     /// Multipliers, over axes of the output.
     pub(super) factors: Vec<Expr>,
     /// Divisors, over axes of the output.
@@ -25,7 +25,7 @@ pub(super) struct Behind {
     pub(super) guards: Vec<Guard>,
 }
 
-impl Behind {
+impl PostOps {
     pub(super) fn is_empty(&self) -> bool {
         self.factors.is_empty()
             && self.divisors.is_empty()
@@ -86,7 +86,7 @@ fn is_positive(factor: &Expr) -> bool {
 impl Product {
     /// Adds the statement that applies the post-operations. Elements without points are masked, unless `skips` says
     /// that the reduction leaves the identity there.
-    pub(super) fn put_behind(
+    pub(super) fn add_post_ops(
         &self,
         (algebra, skips): (&Algebra, bool),
         reduced: Node,
@@ -95,15 +95,15 @@ impl Product {
         out: &mut Vec<Stmt>,
     ) {
         let occupied = if skips { None } else { self.occupied(graph, stmt, out) };
-        let fresh = stmt.init == Init::Identity(algebra.monoid) && self.behind.guards.is_empty();
-        let value = self.behind.value(algebra, reduced, occupied);
-        let behind = Stmt {
+        let fresh = stmt.init == Init::Identity(algebra.monoid) && self.post_ops.guards.is_empty();
+        let value = self.post_ops.value(algebra, reduced, occupied);
+        let epilogue = Stmt {
             reduce: stmt.reduce.filter(|_| !fresh),
             value,
-            guards: self.behind.guards.clone(),
+            guards: self.post_ops.guards.clone(),
             ..stmt.clone()
         };
-        out.push(restrict(behind, |axis| self.all_kept.contains(&(axis as u32))));
+        out.push(restrict(epilogue, |axis| self.all_kept.contains(&(axis as u32))));
     }
 
     /// Guards that depend on reduced axes.
@@ -135,7 +135,7 @@ impl Product {
     /// Tells whether an element without points keeps the identity: a single guarded factor, and operations that
     /// preserve it.
     fn keeps_identity(&self) -> bool {
-        self.factors.len() == 1 && self.behind.keeps_zero() && self.behind.guards.is_empty()
+        self.factors.len() == 1 && self.post_ops.keeps_zero() && self.post_ops.guards.is_empty()
     }
 
     /// Adds the statement that computes which elements have points, if some may have none; returns the access to it.
