@@ -12,7 +12,7 @@ use crate::graph::axes::restrict;
 use crate::graph::coverage;
 use crate::graph::expr::{Builder, extract};
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::Init;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 
@@ -123,7 +123,7 @@ impl Layers {
         let fresh = matches!((stmt.init, stmt.reduce),
             (Init::Identity(m), Some(Reducer::Monoid(n))) if m == n);
         let behind = Stmt {
-            value: self.behind(&stmt.value, Node::Access(array, index)),
+            value: self.behind(&stmt.value, ExprNode::Access(array, index)),
             reduce: stmt.reduce.filter(|_| !fresh),
             guards: Vec::new(),
             ..stmt
@@ -133,7 +133,7 @@ impl Layers {
     }
 
     /// The functions applied to the reduced value.
-    fn behind(&self, value: &Expr, reduced: Node) -> Expr {
+    fn behind(&self, value: &Expr, reduced: ExprNode) -> Expr {
         let mut builder = Builder::default();
         let (mut of, mut at) = (self.root, builder.push(reduced));
         for &function in self.functions.iter().rev() {
@@ -158,16 +158,16 @@ fn kept_axes(stmt: &Stmt) -> Option<Vec<usize>> {
 }
 
 /// The monotone function of one operand that a node is.
-fn monotone(nodes: &[Node], types: &[DType], at: u32) -> Option<Monotone> {
+fn monotone(nodes: &[ExprNode], types: &[DType], at: u32) -> Option<Monotone> {
     use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
     let number = |at: u32| finite(&nodes[at as usize]);
     let moved = |of: u32, falls: bool| Some(Monotone { of, falls, keeps_infinities: true });
     let bounded = |of: u32| Some(Monotone { of, falls: false, keeps_infinities: false });
     match nodes[at as usize] {
-        Node::Unary(UnaryOp::Neg, x) => moved(x, true),
-        Node::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round, x) => moved(x, false),
-        Node::Unary(UnaryOp::Cast(_), x) if types[x as usize].is_float() => moved(x, false),
-        Node::Binary(op, x, y) => match (op, number(x), number(y)) {
+        ExprNode::Unary(UnaryOp::Neg, x) => moved(x, true),
+        ExprNode::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round, x) => moved(x, false),
+        ExprNode::Unary(UnaryOp::Cast(_), x) if types[x as usize].is_float() => moved(x, false),
+        ExprNode::Binary(op, x, y) => match (op, number(x), number(y)) {
             (Mul | Div, None, Some(c)) if c != 0.0 => moved(x, c < 0.0),
             (Mul, Some(c), None) if c != 0.0 => moved(y, c < 0.0),
             (Add | Sub, None, Some(_)) => moved(x, false),
@@ -181,15 +181,15 @@ fn monotone(nodes: &[Node], types: &[DType], at: u32) -> Option<Monotone> {
     }
 }
 
-fn is_sum(node: &Node) -> bool {
-    matches!(node, Node::Binary(BinaryOp::Add | BinaryOp::Sub, ..))
+fn is_sum(node: &ExprNode) -> bool {
+    matches!(node, ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub, ..))
 }
 
 /// Value of a finite floating-point constant.
-fn finite(node: &Node) -> Option<f64> {
+fn finite(node: &ExprNode) -> Option<f64> {
     let number = match *node {
-        Node::Const(Scalar::F32(x)) => x.into(),
-        Node::Const(Scalar::F64(x)) => x,
+        ExprNode::Const(Scalar::F32(x)) => x.into(),
+        ExprNode::Const(Scalar::F64(x)) => x,
         _ => return None,
     };
     number.is_finite().then_some(number)

@@ -9,7 +9,7 @@ use crate::domain::bounds;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::expr::{Builder, extract};
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
@@ -45,9 +45,9 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
     for (at, node) in stmt.value.nodes.iter().enumerate() {
         let node = match found.iter().find(|(root, _)| *root == at) {
             None => node.map_children(|child| places[child as usize]),
-            Some((root, once)) => {
+            Some((root, domain)) => {
                 let value = extract(&stmt.value.nodes, *root as u32);
-                let (before, node) = once.stored(graph, &stmt, types[*root], value);
+                let (before, node) = domain.stored(graph, &stmt, types[*root], value);
                 graph.statements.push(before);
                 node
             }
@@ -59,16 +59,22 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
 }
 
 /// Domain over which a hoisted function is evaluated.
-enum Once {
+enum HoistDomain {
     /// A subset of the statement's axes.
     Axes(Axes),
     /// All elements of an array, which the statement reads at these indices.
     Elements(ArrayId, Vec<IndexExpr>),
 }
 
-impl Once {
+impl HoistDomain {
     /// The statement that stores the value, and the access that replaces the function.
-    fn stored(&self, graph: &mut Graph, stmt: &Stmt, dtype: DType, value: Expr) -> (Stmt, Node) {
+    fn stored(
+        &self,
+        graph: &mut Graph,
+        stmt: &Stmt,
+        dtype: DType,
+        value: Expr,
+    ) -> (Stmt, ExprNode) {
         match self {
             Self::Axes(axes) => {
                 let shape = axes.iter().map(|&axis| stmt.axes[axis as usize].extent).collect();
@@ -84,28 +90,28 @@ impl Once {
                     ..stmt.clone()
                 };
                 let before = restrict(before, |axis| axes.contains(&(axis as u32)));
-                (before, Node::Access(array, index))
+                (before, ExprNode::Access(array, index))
             }
             Self::Elements(of, places) => {
                 let shape = graph.array(*of).shape.clone();
                 let axis = |(n, &extent)| Axis { name: format!("_{n}"), extent };
                 let axes: Vec<Axis> = shape.iter().enumerate().map(axis).collect();
                 let own = index::of_axes(0..axes.len());
-                let element = |node: &Node| match node {
-                    Node::Access(array, _) => Node::Access(*array, own.clone()),
+                let element = |node: &ExprNode| match node {
+                    ExprNode::Access(array, _) => ExprNode::Access(*array, own.clone()),
                     other => other.clone(),
                 };
                 let nodes = value.nodes.iter().map(element).collect();
                 let array = graph.new_array(dtype, shape);
                 let before = Stmt::map(array, axes, nodes, stmt.span);
-                (before, Node::Access(array, places.clone()))
+                (before, ExprNode::Access(array, places.clone()))
             }
         }
     }
 }
 
 /// Nodes to hoist, none of them inside another, with their domains.
-fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Once)> {
+fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
     let nodes = &stmt.value.nodes;
     let axes = axes_of(nodes);
     let weights = weights(nodes);
@@ -117,29 +123,29 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Once)> {
     let mut found = Vec::new();
     for at in (0..nodes.len()).rev() {
         let dear = !covered[at] && weights[at] > 0 && points.saturating_mul(weights[at]) >= LEAST;
-        let once = match dear {
+        let domain = match dear {
             true if of(&axes[at]).saturating_mul(FEWER) <= points && may_move(graph, stmt, at) => {
-                Some(Once::Axes(axes[at].clone()))
+                Some(HoistDomain::Axes(axes[at].clone()))
             }
             true => of_elements(graph, stmt, at, points),
             false => None,
         };
-        if once.is_some() || covered[at] {
+        if domain.is_some() || covered[at] {
             nodes[at].children().for_each(|child| covered[child as usize] = true);
         }
-        found.extend(once.map(|once| (at, once)));
+        found.extend(domain.map(|domain| (at, domain)));
     }
     found
 }
 
 /// The array whose elements a node is a function of, if each element is read many times.
-fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<Once> {
+fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<HoistDomain> {
     let value = extract(&stmt.value.nodes, root as u32);
     let mut read = None;
     for node in &value.nodes {
         match node {
-            Node::Access(array, places) if read.is_none() => read = Some((*array, places)),
-            Node::Access(..) | Node::Index(_) | Node::Random { .. } => return None,
+            ExprNode::Access(array, places) if read.is_none() => read = Some((*array, places)),
+            ExprNode::Access(..) | ExprNode::Index(_) | ExprNode::Random { .. } => return None,
             _ => {}
         }
     }
@@ -148,11 +154,11 @@ fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<O
     let whole = elements > 0 && !graph.partial.contains(&array);
     let fewer = whole && elements.saturating_mul(FEWER) <= points;
     let places = places.clone();
-    (fewer && !graph.can_fail_in(&value)).then_some(Once::Elements(array, places))
+    (fewer && !graph.can_fail_in(&value)).then_some(HoistDomain::Elements(array, places))
 }
 
 /// For each node, the axes that it depends on.
-fn axes_of(nodes: &[Node]) -> Vec<Axes> {
+fn axes_of(nodes: &[ExprNode]) -> Vec<Axes> {
     let mut all: Vec<Axes> = Vec::with_capacity(nodes.len());
     for node in nodes {
         let own = of_indices(node.indices());
@@ -165,12 +171,12 @@ fn axes_of(nodes: &[Node]) -> Vec<Axes> {
 const SLOW: u64 = 4;
 
 /// For each node, the cost of its most expensive function, in divisions.
-fn weights(nodes: &[Node]) -> Vec<u64> {
+fn weights(nodes: &[ExprNode]) -> Vec<u64> {
     let mut all: Vec<u64> = Vec::with_capacity(nodes.len());
     for node in nodes {
         let own = match node {
-            Node::Unary(op, _) => of_unary(*op),
-            Node::Binary(op, ..) => of_binary(*op),
+            ExprNode::Unary(op, _) => of_unary(*op),
+            ExprNode::Binary(op, ..) => of_binary(*op),
             _ => 0,
         };
         all.push(node.children().fold(own, |sum, child| sum.max(all[child as usize])));
@@ -212,10 +218,10 @@ fn may_move(graph: &Graph, stmt: &Stmt, root: usize) -> bool {
         let mut places = places.iter().zip(&graph.array(array).shape);
         places.all(|(e, &extent)| !index::reads(e) && bounds::holds(e, extent, &extents))
     };
-    let moves = |node: &Node| match node {
-        Node::Access(array, places) => inside(*array, places),
-        Node::Index(e) => !index::reads(e),
-        Node::Random { .. } => false,
+    let moves = |node: &ExprNode| match node {
+        ExprNode::Access(array, places) => inside(*array, places),
+        ExprNode::Index(e) => !index::reads(e),
+        ExprNode::Random { .. } => false,
         _ => true,
     };
     nodes.iter().all(moves) && !graph.can_fail_in(&Expr { nodes })

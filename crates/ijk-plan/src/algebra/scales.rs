@@ -6,7 +6,7 @@
 
 use crate::canonical::simplify::drop_dead;
 use crate::graph::index::{of_axes, plain_axes};
-use crate::graph::{Axis, Graph, Node, Stmt};
+use crate::graph::{Axis, ExprNode, Graph, Stmt};
 use crate::layout::transposed_reductions;
 use crate::select::contraction;
 use ijk_ir::core::{ArrayId, Init};
@@ -63,7 +63,7 @@ struct Chain<'g> {
 }
 
 /// An access indexed by distinct axes.
-struct Read {
+struct PlainAccess {
     array: ArrayId,
     axes: Vec<usize>,
 }
@@ -96,10 +96,10 @@ impl Chain<'_> {
             return None;
         }
         let by = move |array| {
-            let operand = Node::Access(operand.array, of_axes(0..axes.len()));
-            let nodes = vec![operand, constant, Node::Binary(op, 0, 1)];
+            let operand = ExprNode::Access(operand.array, of_axes(0..axes.len()));
+            let nodes = vec![operand, constant, ExprNode::Binary(op, 0, 1)];
             let scaled = Stmt::map(array, axes, nodes, contraction.span);
-            if let Node::Access(read, _) = &mut contraction.value.nodes[node] {
+            if let ExprNode::Access(read, _) = &mut contraction.value.nodes[node] {
                 *read = array;
             }
             [scaled, contraction]
@@ -111,7 +111,7 @@ impl Chain<'_> {
     fn contraction<'s>(&self, stmt: &'s Stmt) -> Option<&'s Stmt> {
         let sums = stmt.init == Init::Identity(Monoid::Add)
             && stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
-            && matches!(stmt.value.nodes[..], [_, _, Node::Binary(BinaryOp::Mul, 0, 1)]);
+            && matches!(stmt.value.nodes[..], [_, _, ExprNode::Binary(BinaryOp::Mul, 0, 1)]);
         let real = self.graph.array(stmt.out).dtype.is_float();
         (sums && real && stmt.scan.is_none() && contraction::is_one(self.graph, stmt))
             .then_some(stmt)
@@ -127,18 +127,19 @@ impl Chain<'_> {
 }
 
 /// Matches a statement that multiplies or divides an array by a moderate power of two.
-fn times_power_of_two(stmt: &Stmt) -> Option<(Read, BinaryOp, Node)> {
-    let [x, y, Node::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), 0, 1)] = &stmt.value.nodes[..]
+fn times_power_of_two(stmt: &Stmt) -> Option<(PlainAccess, BinaryOp, ExprNode)> {
+    let [x, y, ExprNode::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), 0, 1)] =
+        &stmt.value.nodes[..]
     else {
         return None;
     };
     let (array, constant) = match (x, y) {
-        (Node::Const(_), array) if *op == BinaryOp::Mul => (array, x),
+        (ExprNode::Const(_), array) if *op == BinaryOp::Mul => (array, x),
         (array, constant) => (array, constant),
     };
     let size = match constant {
-        Node::Const(Scalar::F32(x)) => f64::from(x.abs()),
-        Node::Const(Scalar::F64(x)) => x.abs(),
+        ExprNode::Const(Scalar::F32(x)) => f64::from(x.abs()),
+        ExprNode::Const(Scalar::F64(x)) => x.abs(),
         _ => return None,
     };
     let moderate = (MODERATE..=1.0 / MODERATE).contains(&size);
@@ -163,9 +164,9 @@ fn axes_at(stmt: &Stmt, axes: &[usize]) -> Vec<Axis> {
     axes.iter().map(|&axis| stmt.axes[axis].clone()).collect()
 }
 
-fn read(node: &Node) -> Option<Read> {
-    let Node::Access(array, index) = node else { return None };
-    Some(Read { array: *array, axes: plain_axes(index)? })
+fn read(node: &ExprNode) -> Option<PlainAccess> {
+    let ExprNode::Access(array, index) = node else { return None };
+    Some(PlainAccess { array: *array, axes: plain_axes(index)? })
 }
 
 /// Axes mapped from their positions in `from` to those in `to`.

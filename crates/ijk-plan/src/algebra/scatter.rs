@@ -9,7 +9,7 @@ use crate::domain::bounds::Guard;
 use crate::graph::axes::restrict;
 use crate::graph::coverage;
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
@@ -67,7 +67,7 @@ fn divide(graph: &mut Graph, stmt: Stmt, monoid: Monoid) {
         ..stmt.clone()
     };
     let scatter = Stmt {
-        value: Expr { nodes: vec![Node::Access(array, index)] },
+        value: Expr { nodes: vec![ExprNode::Access(array, index)] },
         guards: stmt.guards.iter().filter(of_kept).cloned().collect(),
         ..stmt.clone()
     };

@@ -7,7 +7,7 @@
 use crate::Layout;
 use crate::domain::bounds::Guard;
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::{Access, ArrayId, IndexExpr, Init};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Known {
         let guards = self.bounds(graph, stmt).into_iter().chain(stmt.guards.iter().cloned());
         let mut value = stmt.value.map_indices(replace)?;
         for node in &mut value.nodes {
-            if let Node::Access(array, _) = node {
+            if let ExprNode::Access(array, _) = node {
                 *array = self.read(*array);
             }
         }

@@ -13,7 +13,7 @@ use crate::graph::axes::of_indices;
 use crate::graph::coverage::{self, Digit, Digits};
 use crate::graph::expr::{Builder, extract};
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
@@ -61,7 +61,7 @@ fn count_reads(stmt: &Stmt, uses: &mut [u32], change: i32) {
 fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize) -> Option<Stmt> {
     let stmt = &graph.statements[at];
     stmt.value.nodes.iter().find_map(|node| {
-        let Node::Access(array, index) = node else { return None };
+        let ExprNode::Access(array, index) = node else { return None };
         let producer = &graph.statements[definitions[array.0 as usize]? as usize];
         let fusable = uses[array.0 as usize] == 1
             && fits(stmt, producer)
@@ -80,7 +80,8 @@ fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize)
 
 /// Tells whether the fused expression stays within limits.
 pub(crate) fn fits(stmt: &Stmt, producer: &Stmt) -> bool {
-    let loads = |s: &Stmt| s.value.nodes.iter().filter(|n| matches!(n, Node::Access(..))).count();
+    let loads =
+        |s: &Stmt| s.value.nodes.iter().filter(|n| matches!(n, ExprNode::Access(..))).count();
     stmt.value.nodes.len() + producer.value.nodes.len() <= MOST_NODES
         && loads(stmt) + loads(producer) <= MOST_LOADS
 }
@@ -164,7 +165,7 @@ fn fuse_stages(
     }
     let mut builder = Builder::default();
     let root = builder.push_expr(&stmt.value, |builder, leaf| match leaf {
-        Node::Access(read, _) if *read == array => Some(builder.push_all(&inner)),
+        ExprNode::Access(read, _) if *read == array => Some(builder.push_all(&inner)),
         other => Some(builder.push(other.clone())),
     })?;
     Some(Stmt { axes, guards, value: builder.finish(root), ..stmt.clone() })
@@ -200,10 +201,10 @@ fn scales(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     };
     let stands = |root: u32| {
         let nodes = extract(&stmt.value.nodes, root).nodes;
-        let axes = of_indices(nodes.iter().flat_map(Node::indices));
+        let axes = of_indices(nodes.iter().flat_map(ExprNode::indices));
         axes.iter().all(|&axis| kept[axis as usize])
     };
-    let is_element = |root: u32| matches!(&stmt.value.nodes[root as usize], Node::Access(other, _) if *other == array);
+    let is_element = |root: u32| matches!(&stmt.value.nodes[root as usize], ExprNode::Access(other, _) if *other == array);
     let terms = Terms::of(&stmt.value, &algebra).all;
     multiplies(graph, stmt, array)
         && terms.iter().all(|term| is_element(term.root) || stands(term.root))
@@ -230,7 +231,7 @@ fn multiplies(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let (dtype, types) = (graph.array(stmt.out).dtype, graph.node_types(&stmt.value));
     let Some(algebra) = Algebra::of(Monoid::Add, dtype, &stmt.value) else { return false };
     let terms = Terms::of(&stmt.value, &algebra);
-    let is_factor = |root: u32| matches!(&stmt.value.nodes[root as usize], Node::Access(other, _) if *other == array);
+    let is_factor = |root: u32| matches!(&stmt.value.nodes[root as usize], ExprNode::Access(other, _) if *other == array);
     algebra.op == BinaryOp::Mul
         && terms.all.iter().all(|term| types[term.root as usize] == dtype)
         && terms.all.iter().any(|term| !term.inverse && is_factor(term.root))

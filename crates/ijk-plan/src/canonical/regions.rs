@@ -7,11 +7,12 @@
 use crate::SMALL_DOMAIN;
 use crate::canonical::fuse::{evaluated_once, fits};
 use crate::canonical::simplify::{digits_of, drop_dead, inline};
+use crate::domain::bounds::Interval;
 use crate::domain::peel::slice;
 use crate::domain::quotients::add_boxes;
 use crate::graph::expr::Builder;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Scalar;
 
@@ -21,14 +22,11 @@ const MOST_BOXES: usize = 32;
 /// Least number of points of a statement: each box is a step of its own.
 const LEAST: u64 = 64 * SMALL_DOMAIN;
 
-/// First and last position.
-type Range = (i128, i128);
-
 /// A map over a box of its output.
 struct Region {
     array: ArrayId,
     /// The box.
-    ranges: Vec<Range>,
+    ranges: Vec<Interval>,
     /// The map extended to the whole output, valid in the box only.
     map: Stmt,
     /// Value of the elements outside.
@@ -129,7 +127,7 @@ fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
 /// Parts of a box outside and inside of a region that it reads.
 fn parts(graph: &Graph, piece: &Stmt, region: &Region) -> Option<Vec<Stmt>> {
     let places = piece.value.nodes.iter().find_map(|node| match node {
-        Node::Access(array, places) if *array == region.array => Some(places.clone()),
+        ExprNode::Access(array, places) if *array == region.array => Some(places.clone()),
         _ => None,
     })?;
     if !fits(piece, &region.map) || !evaluated_once(piece, &places) {
@@ -168,7 +166,7 @@ fn outside(piece: &Stmt, region: &Region) -> Stmt {
     let mut builder = Builder::default();
     let root = builder.push_expr(&piece.value, |builder, leaf| {
         Some(builder.push(match leaf {
-            Node::Access(array, _) if *array == region.array => Node::Const(region.outside),
+            ExprNode::Access(array, _) if *array == region.array => ExprNode::Const(region.outside),
             other => other.clone(),
         }))
     });

@@ -11,7 +11,7 @@ use crate::canonical::simplify::{digits_of, drop_dead, inline};
 use crate::graph::axes::{Axes, of_indices, restrict};
 use crate::graph::expr::{self, Builder};
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
@@ -47,7 +47,7 @@ fn remove_axes(graph: &mut Graph) {
 
 /// Tells whether a statement compares for equality.
 fn compares(stmt: &Stmt) -> bool {
-    stmt.value.nodes.iter().any(|node| matches!(node, Node::Binary(BinaryOp::Eq, ..)))
+    stmt.value.nodes.iter().any(|node| matches!(node, ExprNode::Binary(BinaryOp::Eq, ..)))
 }
 
 /// The statement without an axis that a comparison fixes; the comparison may be in another statement.
@@ -57,7 +57,7 @@ fn selected(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> Option<S
         return None;
     }
     let named = stmt.value.nodes.iter().find_map(|node| {
-        let Node::Access(array, _) = node else { return None };
+        let ExprNode::Access(array, _) = node else { return None };
         let definition = &graph.statements[definitions[array.0 as usize]? as usize];
         let digits = digits_of(graph, definition).filter(|_| is_choice(graph, definition))?;
         let joined = inline(stmt, |a, _| (a == *array).then(|| (definition, digits.clone())))?;
@@ -114,13 +114,16 @@ struct Choice {
 impl Choice {
     fn of(value: &Expr, root: u32) -> Option<Self> {
         let equality = |at: u32| match value.nodes[at as usize] {
-            Node::Binary(BinaryOp::Eq, x, y) => Some([x, y]),
+            ExprNode::Binary(BinaryOp::Eq, x, y) => Some([x, y]),
             _ => None,
         };
         match value.nodes[root as usize] {
-            Node::Unary(UnaryOp::Cast(_), x) => Some(Self { compared: equality(x)?, value: None }),
-            Node::Select(condition, yes, no) => {
-                let zero = matches!(value.nodes[no as usize], Node::Const(c) if expr::is_zero(c));
+            ExprNode::Unary(UnaryOp::Cast(_), x) => {
+                Some(Self { compared: equality(x)?, value: None })
+            }
+            ExprNode::Select(condition, yes, no) => {
+                let zero =
+                    matches!(value.nodes[no as usize], ExprNode::Const(c) if expr::is_zero(c));
                 let compared = equality(condition).filter(|_| zero)?;
                 Some(Self { compared, value: Some(yes) })
             }
@@ -153,21 +156,21 @@ impl Choice {
 fn number(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
     let integer = matches!(types[at as usize], DType::I32 | DType::I64);
     match &value.nodes[at as usize] {
-        Node::Index(e) => Some(e.clone()),
-        Node::Access(array, index) if integer => {
+        ExprNode::Index(e) => Some(e.clone()),
+        ExprNode::Access(array, index) if integer => {
             let (array, index) = (*array, index.clone());
             Some(IndexExpr::element(Access { array, index, span: Span::default() }))
         }
-        Node::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
+        ExprNode::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
         // Narrower integers wrap around.
-        Node::Binary(BinaryOp::Add, x, y) if types[at as usize] == DType::I64 => {
+        ExprNode::Binary(BinaryOp::Add, x, y) if types[at as usize] == DType::I64 => {
             index::add(&number(value, types, *x)?, &number(value, types, *y)?)
         }
-        Node::Binary(BinaryOp::Sub, x, y) if types[at as usize] == DType::I64 => {
+        ExprNode::Binary(BinaryOp::Sub, x, y) if types[at as usize] == DType::I64 => {
             let right = index::scale(&number(value, types, *y)?, -1)?;
             index::add(&number(value, types, *x)?, &right)
         }
-        Node::Unary(UnaryOp::Cast(DType::I64), x) if integer => number(value, types, *x),
+        ExprNode::Unary(UnaryOp::Cast(DType::I64), x) if integer => number(value, types, *x),
         _ => None,
     }
 }
@@ -193,11 +196,11 @@ fn without(value: &Expr, root: u32, chosen: Option<u32>, dtype: DType) -> Option
     for (at, node) in value.nodes.iter().enumerate() {
         let place = match (node, chosen) {
             (_, Some(chosen)) if at as u32 == root => places[chosen as usize],
-            (_, None) if at as u32 == root => builder.push(Node::Const(one(dtype)?)),
-            (&Node::Binary(BinaryOp::Mul, x, y), None) if x == root && y != root => {
+            (_, None) if at as u32 == root => builder.push(ExprNode::Const(one(dtype)?)),
+            (&ExprNode::Binary(BinaryOp::Mul, x, y), None) if x == root && y != root => {
                 places[y as usize]
             }
-            (&Node::Binary(BinaryOp::Mul, x, y), None) if y == root && x != root => {
+            (&ExprNode::Binary(BinaryOp::Mul, x, y), None) if y == root && x != root => {
                 places[x as usize]
             }
             _ => builder.push(node.map_children(|child| places[child as usize])),
@@ -235,10 +238,11 @@ fn narrowed(graph: &mut Graph, at: usize) -> bool {
 }
 
 /// Position of the definition, node of the reader, its replacement, and the narrowed statement.
-fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> {
+fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, ExprNode, Stmt)> {
     let reader = &graph.statements[at];
-    let gathers =
-        |node: &Node| matches!(node, Node::Access(..)) && node.indices().iter().any(index::reads);
+    let gathers = |node: &ExprNode| {
+        matches!(node, ExprNode::Access(..)) && node.indices().iter().any(index::reads)
+    };
     if !reader.value.nodes.iter().any(gathers) {
         return None;
     }
@@ -250,11 +254,11 @@ fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> 
     let (node, definition, narrow) =
         reader.value.nodes.iter().enumerate().filter(|(_, node)| gathers(node)).find_map(
             |(n, node)| {
-                let Node::Access(array, places) = node else { return None };
+                let ExprNode::Access(array, places) = node else { return None };
                 let definition = definitions[array.0 as usize]? as usize;
                 let alone = uses[array.0 as usize] == 1 && !fixed(*array);
                 let stmt = Some(&graph.statements[definition]).filter(|_| alone)?;
-                Some((n, definition, Narrow::of(graph, reader, places, stmt)?))
+                Some((n, definition, NarrowedRead::of(graph, reader, places, stmt)?))
             },
         )?;
     let (stmt, places) = (graph.statements[definition].clone(), narrow.kept.clone());
@@ -262,18 +266,18 @@ fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> 
     let shape = small.out_index.iter().filter_map(index::plain_axis);
     let shape = shape.map(|axis| small.axes[axis.0 as usize].extent).collect();
     let array = graph.new_array(graph.array(small.out).dtype, shape);
-    Some((definition, node, Node::Access(array, places), Stmt { out: array, ..small }))
+    Some((definition, node, ExprNode::Access(array, places), Stmt { out: array, ..small }))
 }
 
 /// Positions at which an array is read, along fixed and whole axes.
-struct Narrow {
+struct NarrowedRead {
     /// Fixed axes of its statement, with their positions over the statement's axes.
     fixed: Vec<(usize, IndexExpr)>,
     /// Positions along the other axes, over axes of the reader.
     kept: Vec<IndexExpr>,
 }
 
-impl Narrow {
+impl NarrowedRead {
     /// The narrowing of a statement by the index of a reader, if that covers some axes whole, and fixes the others as
     /// functions of these.
     fn of(graph: &Graph, reader: &Stmt, places: &[IndexExpr], stmt: &Stmt) -> Option<Self> {

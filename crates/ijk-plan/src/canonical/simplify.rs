@@ -4,7 +4,7 @@ use crate::domain::split;
 use crate::graph::coverage::{self, Digit, Digits};
 use crate::graph::expr::{Builder, is_zero, same};
 use crate::graph::index;
-use crate::graph::{Few, Graph, Node, Stmt};
+use crate::graph::{ExprNode, Few, Graph, Stmt};
 use ijk_ir::core::{ArrayId, IndexExpr};
 use ijk_types::{BinaryOp, UnaryOp};
 
@@ -48,10 +48,10 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
     let plain = |at: usize| {
         let node = &nodes[at];
         let kept = match node {
-            Node::Access(array, _) => !reads_view(array),
-            Node::Unary(..) | Node::Binary(..) => {
-                !node.children().any(|c| matches!(nodes[c as usize], Node::Unary(UnaryOp::Neg, _)))
-            }
+            ExprNode::Access(array, _) => !reads_view(array),
+            ExprNode::Unary(..) | ExprNode::Binary(..) => !node
+                .children()
+                .any(|c| matches!(nodes[c as usize], ExprNode::Unary(UnaryOp::Neg, _))),
             _ => false,
         };
         let used = || nodes[at + 1..].iter().any(|other| other.children().any(|c| c == at as u32));
@@ -64,11 +64,11 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
 /// Tells whether a statement is a view: its operand, the negated operand, or the operand plus 0. A sign is cheaper
 /// where it is used than in an array of its own, and is most often absorbed by an operator there.
 pub(crate) fn is_view(stmt: &Stmt) -> bool {
-    let zero = |node: &Node| matches!(node, Node::Const(value) if is_zero(*value));
+    let zero = |node: &ExprNode| matches!(node, ExprNode::Const(value) if is_zero(*value));
     let signed = match &stmt.value.nodes[..] {
-        [Node::Access(..), Node::Unary(UnaryOp::Neg, 0)] => true,
-        [x, y, Node::Binary(BinaryOp::Add, ..)] => {
-            let one = |x: &Node, y: &Node| matches!(x, Node::Access(..)) && zero(y);
+        [ExprNode::Access(..), ExprNode::Unary(UnaryOp::Neg, 0)] => true,
+        [x, y, ExprNode::Binary(BinaryOp::Add, ..)] => {
+            let one = |x: &ExprNode, y: &ExprNode| matches!(x, ExprNode::Access(..)) && zero(y);
             one(x, y) || one(y, x)
         }
         _ => false,
@@ -117,7 +117,7 @@ pub(crate) fn inline<'a>(
     let extents = stmt.extents();
     let mut builder = Builder::default();
     let root = builder.push_expr(&stmt.value, |builder, leaf| {
-        if let Node::Access(array, index) = leaf
+        if let ExprNode::Access(array, index) = leaf
             && let Some((producer, digits)) = choose(*array, index)
         {
             return push_producer(builder, producer, &digits, index, &extents);
@@ -204,7 +204,7 @@ pub(crate) fn drop_copies(graph: &mut Graph) {
 
 /// The source of an elementwise copy.
 fn copied(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
-    let Some(Node::Access(array, index)) = stmt.as_leaf() else { return None };
+    let Some(ExprNode::Access(array, index)) = stmt.as_leaf() else { return None };
     let (from, to) = (graph.array(*array), graph.array(stmt.out));
     let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
     let own = index::of_axes(0..from.shape.len());

@@ -8,12 +8,15 @@ use crate::SMALL_DOMAIN;
 use crate::graph::coverage;
 use crate::graph::expr::same_bits;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Few, Graph, Node, Stmt, zero};
+use crate::graph::{Axis, Expr, ExprNode, Few, Graph, Stmt, zero};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// Condition `0 <= index < extent`: points where it fails are skipped.
 pub(crate) type Guard = (IndexExpr, u64);
+
+/// Least and greatest value of an axis or an index, both inclusive.
+pub(crate) type Interval = (i128, i128);
 
 /// Runs the pass.
 pub(crate) fn bound(graph: &mut Graph) {
@@ -60,7 +63,7 @@ fn stays_within(graph: &Graph, stmt: &Stmt) -> bool {
     fits(stmt.out, &stmt.out_index)
         && stmt.guards.iter().all(|(e, extent)| within(e, *extent))
         && stmt.value.nodes.iter().all(|node| match node {
-            Node::Access(array, index) => fits(*array, index),
+            ExprNode::Access(array, index) => fits(*array, index),
             other => !other.indices().iter().any(index::reads),
         })
 }
@@ -132,7 +135,7 @@ fn conditions(graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
     }
     for node in &stmt.value.nodes {
         match node {
-            Node::Access(array, index) => access_conditions(graph, *array, index, &mut found),
+            ExprNode::Access(array, index) => access_conditions(graph, *array, index, &mut found),
             other => other.indices().iter().for_each(|e| element_conditions(graph, e, &mut found)),
         }
     }
@@ -180,8 +183,7 @@ pub(crate) fn narrow(mut stmt: Stmt) -> Option<Stmt> {
     const ROUNDS: usize = 16;
     for _ in 0..ROUNDS {
         let extents = stmt.extents();
-        let mut bounds: Vec<(i128, i128)> =
-            extents.iter().map(|&n| (0, i128::from(n) - 1)).collect();
+        let mut bounds: Vec<Interval> = extents.iter().map(|&n| (0, i128::from(n) - 1)).collect();
         for (e, extent) in &stmt.guards {
             narrow_by(e, *extent, &extents, &mut bounds)?;
         }
@@ -204,12 +206,7 @@ pub(crate) fn holds(e: &IndexExpr, extent: u64, extents: &[u64]) -> bool {
 
 /// Narrows each axis to values for which the index can be in bounds for some values of the other terms. `None` if it
 /// never can.
-fn narrow_by(
-    e: &IndexExpr,
-    extent: u64,
-    extents: &[u64],
-    bounds: &mut [(i128, i128)],
-) -> Option<()> {
+fn narrow_by(e: &IndexExpr, extent: u64, extents: &[u64], bounds: &mut [Interval]) -> Option<()> {
     let (least, greatest) = index::range(e, extents);
     let last = i128::from(extent) - 1;
     if greatest < 0 || least > last || last < 0 {
@@ -239,10 +236,9 @@ fn ceil_div(x: i128, d: i128) -> i128 {
 }
 
 /// The statement with every axis restricted to its bounds; `None` if nothing is cut off.
-pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
-    let whole = |(axis, &(low, high)): (&Axis, &(i128, i128))| {
-        low == 0 && high == i128::from(axis.extent) - 1
-    };
+pub(crate) fn within(stmt: &Stmt, bounds: &[Interval]) -> Option<Stmt> {
+    let whole =
+        |(axis, &(low, high)): (&Axis, &Interval)| low == 0 && high == i128::from(axis.extent) - 1;
     if stmt.axes.iter().zip(bounds).all(whole) {
         return None;
     }
@@ -288,8 +284,8 @@ fn store_one(graph: &Graph, stmt: Stmt, monoid: Monoid, no_negative_zero: &[bool
     let mut value = stmt.value.clone();
     if !is_neutral(monoid, dtype, &value, no_negative_zero) {
         let last = value.nodes.len() as u32 - 1;
-        value.nodes.push(Node::Const(scalar::identity(monoid, dtype)));
-        value.nodes.push(Node::Binary(monoid.op(), last + 1, last));
+        value.nodes.push(ExprNode::Const(scalar::identity(monoid, dtype)));
+        value.nodes.push(ExprNode::Binary(monoid.op(), last + 1, last));
     }
     Stmt { reduce: None, value, ..stmt }
 }
@@ -333,12 +329,12 @@ fn is_no_negative_zero(value: &Expr, no_negative_zero: &[bool]) -> bool {
     for node in &value.nodes {
         let of = |at: &u32| never[*at as usize];
         never.push(match node {
-            Node::Access(array, _) => no_negative_zero[array.0 as usize],
-            Node::Const(value) => !has_negative_zero(*value),
-            Node::Index(_) => true,
-            Node::Binary(BinaryOp::Add, x, y) => of(x) || of(y),
-            Node::Select(_, x, y) => of(x) && of(y),
-            Node::Unary(UnaryOp::Exp | UnaryOp::Sigmoid, _) => true,
+            ExprNode::Access(array, _) => no_negative_zero[array.0 as usize],
+            ExprNode::Const(value) => !has_negative_zero(*value),
+            ExprNode::Index(_) => true,
+            ExprNode::Binary(BinaryOp::Add, x, y) => of(x) || of(y),
+            ExprNode::Select(_, x, y) => of(x) && of(y),
+            ExprNode::Unary(UnaryOp::Exp | UnaryOp::Sigmoid, _) => true,
             _ => false,
         });
     }

@@ -5,7 +5,7 @@
 //! one after another, always in the same order.
 
 use crate::SMALL_DOMAIN;
-use crate::domain::bounds::{Guard, narrow, within};
+use crate::domain::bounds::{Guard, Interval, narrow, within};
 use crate::domain::split::drop_unit_axes;
 use crate::graph::index;
 use crate::graph::{Graph, Stmt};
@@ -60,7 +60,11 @@ fn pieces(stmt: &Stmt) -> Option<Vec<Stmt>> {
 }
 
 /// Cuts pieces until no guard can be peeled; `None` if they exceed the budget or nothing is cut.
-fn all_pieces(stmt: &Stmt, budget: usize, ranges: fn(Cuts) -> Vec<Range>) -> Option<Vec<Stmt>> {
+fn all_pieces(
+    stmt: &Stmt,
+    budget: usize,
+    ranges: fn(Cuts) -> Vec<GuardedInterval>,
+) -> Option<Vec<Stmt>> {
     // Pieces with the number of leading guards that stay.
     let (mut open, mut done) = (vec![(stmt.clone(), 0)], Vec::new());
     while let Some((piece, settled)) = open.pop() {
@@ -86,8 +90,8 @@ fn all_pieces(stmt: &Stmt, budget: usize, ranges: fn(Cuts) -> Vec<Range>) -> Opt
 }
 
 /// The statement with an axis restricted to a range.
-pub(crate) fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stmt> {
-    let mut bounds: Vec<(i128, i128)> =
+pub(crate) fn slice(stmt: &Stmt, axis: usize, range: Interval) -> Option<Stmt> {
+    let mut bounds: Vec<Interval> =
         stmt.axes.iter().map(|axis| (0, i128::from(axis.extent) - 1)).collect();
     if bounds[axis] == range {
         return Some(stmt.clone());
@@ -97,7 +101,7 @@ pub(crate) fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stm
 }
 
 /// First and last value of an axis, and true if the guard stays there.
-type Range = ((i128, i128), bool);
+type GuardedInterval = (Interval, bool);
 
 /// Interval of an axis in which an index of several axes is always in bounds.
 #[derive(Clone, Copy)]
@@ -116,14 +120,14 @@ impl Cuts {
 }
 
 /// The interior as one range, and each value outside on its own.
-fn fine(cuts: Cuts) -> Vec<Range> {
+fn fine(cuts: Cuts) -> Vec<GuardedInterval> {
     let each = (0..cuts.first).chain(cuts.last + 1..cuts.extent).take(MOST_PIECES + 1);
     let inside = (cuts.first, cuts.last);
     std::iter::once((inside, false)).chain(each.map(|x| ((x, x), false))).collect()
 }
 
 /// The interior as one range, and guarded ranges before and after it.
-fn coarse(cuts: Cuts) -> Vec<Range> {
+fn coarse(cuts: Cuts) -> Vec<GuardedInterval> {
     let all = [
         ((cuts.first, cuts.last), false),
         ((0, cuts.first - 1), true),

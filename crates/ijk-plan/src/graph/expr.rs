@@ -1,19 +1,19 @@
 //! Builder of scalar expressions: shares equal nodes, folds constants, writes small powers as products.
 
-use crate::graph::{Expr, Few, Node};
+use crate::graph::{Expr, ExprNode, Few};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 
 /// Collects nodes; finish with [`Builder::finish`].
 #[derive(Default)]
 pub(crate) struct Builder {
-    nodes: Vec<Node>,
+    nodes: Vec<ExprNode>,
 }
 
 impl Builder {
     /// Adds a node, or finds an equal one; returns its position.
-    pub(crate) fn push(&mut self, node: Node) -> u32 {
+    pub(crate) fn push(&mut self, node: ExprNode) -> u32 {
         let node = match self.fold(&node) {
-            Some(Folded::Value(value)) => Node::Const(value),
+            Some(Folded::Value(value)) => ExprNode::Const(value),
             Some(Folded::Operand(at)) => return at,
             None => self.power(&node).or_else(|| self.without_signs(&node)).unwrap_or(node),
         };
@@ -28,12 +28,12 @@ impl Builder {
     pub(crate) fn push_expr(
         &mut self,
         value: &Expr,
-        mut leaf: impl FnMut(&mut Self, &Node) -> Option<u32>,
+        mut leaf: impl FnMut(&mut Self, &ExprNode) -> Option<u32>,
     ) -> Option<u32> {
         let mut positions: Few<u32> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
             let at = match node {
-                Node::Access(..) | Node::Index(_) => leaf(self, node)?,
+                ExprNode::Access(..) | ExprNode::Index(_) => leaf(self, node)?,
                 _ => self.push(node.map_children(|c| positions[c as usize])),
             };
             positions.push(at);
@@ -57,10 +57,10 @@ impl Builder {
     }
 
     /// Rewrites a small power as a product or reciprocal: the same bits, by the definition of powers of floats.
-    fn power(&mut self, node: &Node) -> Option<Node> {
-        let Node::Binary(BinaryOp::Pow, x, y) = *node else { return None };
+    fn power(&mut self, node: &ExprNode) -> Option<ExprNode> {
+        let ExprNode::Binary(BinaryOp::Pow, x, y) = *node else { return None };
         let exponent = whole(self.constant(y)?)?;
-        let product = |x, y| Node::Binary(BinaryOp::Mul, x, y);
+        let product = |x, y| ExprNode::Binary(BinaryOp::Mul, x, y);
         match exponent {
             2 => Some(product(x, x)),
             3 => Some(product(self.push(product(x, x)), x)),
@@ -68,26 +68,26 @@ impl Builder {
                 let square = self.push(product(x, x));
                 Some(product(square, square))
             }
-            -1 if self.is_float(y) => Some(Node::Unary(UnaryOp::Recip, x)),
+            -1 if self.is_float(y) => Some(ExprNode::Unary(UnaryOp::Recip, x)),
             _ => None,
         }
     }
 
     /// Absorbs the signs of operands into the operator, bit for bit: a difference is the sum with the opposite by
     /// definition, and signs of factors cancel.
-    fn without_signs(&self, node: &Node) -> Option<Node> {
+    fn without_signs(&self, node: &ExprNode) -> Option<ExprNode> {
         use BinaryOp::{Add, Mul, Sub};
-        let plus = |x, y| Node::Binary(Add, x, y);
-        let minus = |x, y| Node::Binary(Sub, x, y);
+        let plus = |x, y| ExprNode::Binary(Add, x, y);
+        let minus = |x, y| ExprNode::Binary(Sub, x, y);
         Some(match *node {
-            Node::Unary(UnaryOp::Abs, x) => Node::Unary(UnaryOp::Abs, self.negated(x)?),
-            Node::Binary(op, x, y) => match (op, self.negated(x), self.negated(y)) {
+            ExprNode::Unary(UnaryOp::Abs, x) => ExprNode::Unary(UnaryOp::Abs, self.negated(x)?),
+            ExprNode::Binary(op, x, y) => match (op, self.negated(x), self.negated(y)) {
                 (Add, _, Some(y)) => minus(x, y),
                 (Add, Some(x), None) => minus(y, x),
                 (Sub, _, Some(y)) => plus(x, y),
-                (Mul, Some(x), Some(y)) => Node::Binary(Mul, x, y),
-                (Mul, ..) if self.is_minus_one(y) => Node::Unary(UnaryOp::Neg, x),
-                (Mul, ..) if self.is_minus_one(x) => Node::Unary(UnaryOp::Neg, y),
+                (Mul, Some(x), Some(y)) => ExprNode::Binary(Mul, x, y),
+                (Mul, ..) if self.is_minus_one(y) => ExprNode::Unary(UnaryOp::Neg, x),
+                (Mul, ..) if self.is_minus_one(x) => ExprNode::Unary(UnaryOp::Neg, y),
                 _ => return None,
             },
             _ => return None,
@@ -97,13 +97,13 @@ impl Builder {
     /// Operand of a negation.
     pub(crate) fn negated(&self, at: u32) -> Option<u32> {
         match self.nodes[at as usize] {
-            Node::Unary(UnaryOp::Neg, x) => Some(x),
+            ExprNode::Unary(UnaryOp::Neg, x) => Some(x),
             _ => None,
         }
     }
 
     /// The node at a position.
-    pub(crate) fn node(&self, at: u32) -> &Node {
+    pub(crate) fn node(&self, at: u32) -> &ExprNode {
         &self.nodes[at as usize]
     }
 
@@ -117,19 +117,19 @@ impl Builder {
 
     fn constant(&self, at: u32) -> Option<Scalar> {
         match self.nodes[at as usize] {
-            Node::Const(value) => Some(value),
+            ExprNode::Const(value) => Some(value),
             _ => None,
         }
     }
 
-    fn fold(&self, node: &Node) -> Option<Folded> {
+    fn fold(&self, node: &ExprNode) -> Option<Folded> {
         match *node {
-            Node::Unary(op, x) => match (self.constant(x), self.negated(x)) {
+            ExprNode::Unary(op, x) => match (self.constant(x), self.negated(x)) {
                 (Some(value), _) => scalar::unary(op, value).ok().map(Folded::Value),
                 (_, Some(x)) if op == UnaryOp::Neg => Some(Folded::Operand(x)),
                 _ => None,
             },
-            Node::Binary(op, x, y) => self.fold_binary(op, x, y),
+            ExprNode::Binary(op, x, y) => self.fold_binary(op, x, y),
             _ => None,
         }
     }
@@ -205,7 +205,7 @@ fn whole(value: Scalar) -> Option<i64> {
 }
 
 /// The expression rooted at a node, without unused nodes.
-pub(crate) fn extract(nodes: &[Node], root: u32) -> Expr {
+pub(crate) fn extract(nodes: &[ExprNode], root: u32) -> Expr {
     let mut needed: Few<bool> = Few::from_elem(false, root as usize + 1);
     needed[root as usize] = true;
     for at in (0..=root as usize).rev() {
@@ -229,14 +229,18 @@ pub(crate) fn same_expr(left: &Expr, right: &Expr) -> bool {
 }
 
 /// Tells whether two nodes are structurally equal, hence have the same bits.
-pub(crate) fn same(left: &Node, right: &Node) -> bool {
+pub(crate) fn same(left: &ExprNode, right: &ExprNode) -> bool {
     match (left, right) {
-        (Node::Access(a, i), Node::Access(b, j)) => a == b && i == j,
-        (Node::Const(a), Node::Const(b)) => same_bits(*a, *b),
-        (Node::Index(a), Node::Index(b)) => a == b,
-        (Node::Unary(p, x), Node::Unary(q, y)) => p == q && x == y,
-        (Node::Binary(p, x0, x1), Node::Binary(q, y0, y1)) => p == q && x0 == y0 && x1 == y1,
-        (Node::Select(x0, x1, x2), Node::Select(y0, y1, y2)) => (x0, x1, x2) == (y0, y1, y2),
+        (ExprNode::Access(a, i), ExprNode::Access(b, j)) => a == b && i == j,
+        (ExprNode::Const(a), ExprNode::Const(b)) => same_bits(*a, *b),
+        (ExprNode::Index(a), ExprNode::Index(b)) => a == b,
+        (ExprNode::Unary(p, x), ExprNode::Unary(q, y)) => p == q && x == y,
+        (ExprNode::Binary(p, x0, x1), ExprNode::Binary(q, y0, y1)) => {
+            p == q && x0 == y0 && x1 == y1
+        }
+        (ExprNode::Select(x0, x1, x2), ExprNode::Select(y0, y1, y2)) => {
+            (x0, x1, x2) == (y0, y1, y2)
+        }
         _ => false,
     }
 }

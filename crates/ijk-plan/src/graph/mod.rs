@@ -75,11 +75,11 @@ pub(crate) type Few<T> = SmallVec<[T; 8]>;
 /// Nodes in post-order; the last one is the value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expr {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ExprNode>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Node {
+pub(crate) enum ExprNode {
     Access(ArrayId, Vec<IndexExpr>),
     Const(Scalar),
     Index(IndexExpr),
@@ -165,8 +165,8 @@ impl Graph {
         let info = self.array(out);
         let axes: Vec<_> = (0..info.shape.len()).map(|a| axis_named(a, info.shape[a])).collect();
         let value = match init {
-            Init::From(source) => Node::Access(source, index::of_axes(0..axes.len())),
-            init => Node::Const(self.initial_value(out, init, reduce)),
+            Init::From(source) => ExprNode::Access(source, index::of_axes(0..axes.len())),
+            init => ExprNode::Const(self.initial_value(out, init, reduce)),
         };
         Stmt::map(out, axes, vec![value], span)
     }
@@ -252,10 +252,10 @@ impl Graph {
 
     /// Tells whether evaluating an expression can fail.
     pub(crate) fn can_fail_in(&self, value: &Expr) -> bool {
-        let partial = |node: &Node| match node {
-            Node::Binary(op, ..) => is_partial(*op),
-            Node::Unary(op, _) => *op == UnaryOp::Recip,
-            Node::Random { .. } => true,
+        let partial = |node: &ExprNode| match node {
+            ExprNode::Binary(op, ..) => is_partial(*op),
+            ExprNode::Unary(op, _) => *op == UnaryOp::Recip,
+            ExprNode::Random { .. } => true,
             _ => false,
         };
         if !value.nodes.iter().any(partial) {
@@ -263,13 +263,13 @@ impl Graph {
         }
         let types = self.node_types(value);
         let constant = |at: u32| match value.nodes[at as usize] {
-            Node::Const(value) => Some(value),
+            ExprNode::Const(value) => Some(value),
             _ => None,
         };
         value.nodes.iter().any(|node| match node {
-            Node::Binary(op, x, y) => can_fail(*op, types[*x as usize], constant(*y)),
-            Node::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
-            Node::Random { lo, hi, .. } => random_can_fail(constant(*lo), constant(*hi)),
+            ExprNode::Binary(op, x, y) => can_fail(*op, types[*x as usize], constant(*y)),
+            ExprNode::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
+            ExprNode::Random { lo, hi, .. } => random_can_fail(constant(*lo), constant(*hi)),
             _ => false,
         })
     }
@@ -284,14 +284,14 @@ impl Graph {
     }
 
     /// Element type of a node, given those of the nodes before it.
-    fn node_type(&self, node: &Node, types: &[DType]) -> DType {
+    fn node_type(&self, node: &ExprNode, types: &[DType]) -> DType {
         match node {
-            Node::Access(array, _) => self.array(*array).dtype,
-            Node::Const(value) => value.dtype(),
-            Node::Index(_) => DType::I64,
-            Node::Unary(op, x) => op.result().of(types[*x as usize]),
-            Node::Binary(op, x, _) => op.result().of(types[*x as usize]),
-            Node::Select(_, x, _) | Node::Random { lo: x, .. } => types[*x as usize],
+            ExprNode::Access(array, _) => self.array(*array).dtype,
+            ExprNode::Const(value) => value.dtype(),
+            ExprNode::Index(_) => DType::I64,
+            ExprNode::Unary(op, x) => op.result().of(types[*x as usize]),
+            ExprNode::Binary(op, x, _) => op.result().of(types[*x as usize]),
+            ExprNode::Select(_, x, _) | ExprNode::Random { lo: x, .. } => types[*x as usize],
         }
     }
 
@@ -302,7 +302,7 @@ impl Graph {
         let mut places: Vec<u32> = Vec::with_capacity(count);
         for node in &value.nodes {
             let node = imported(node, variables)?.map_children(|child| places[child as usize]);
-            if let Node::Unary(UnaryOp::Cast(to), x) = node
+            if let ExprNode::Unary(UnaryOp::Cast(to), x) = node
                 && types[x as usize] == to
             {
                 places.push(x);
@@ -323,7 +323,7 @@ impl Graph {
 
 impl Stmt {
     /// A map over a whole array.
-    pub(crate) fn map(out: ArrayId, axes: Vec<Axis>, nodes: Vec<Node>, span: Span) -> Self {
+    pub(crate) fn map(out: ArrayId, axes: Vec<Axis>, nodes: Vec<ExprNode>, span: Span) -> Self {
         let out_index = index::of_axes(0..axes.len());
         Self {
             out,
@@ -360,7 +360,7 @@ impl Stmt {
     /// Like [`Self::for_each_read`], without the initial value.
     pub(crate) fn for_each_point_read(&self, mut f: impl FnMut(ArrayId)) {
         for node in &self.value.nodes {
-            if let Node::Access(array, _) = node {
+            if let ExprNode::Access(array, _) = node {
                 f(*array);
             }
         }
@@ -434,15 +434,15 @@ impl Stmt {
     }
 
     /// The value, if it is a bare access or constant.
-    pub(crate) fn as_leaf(&self) -> Option<&Node> {
+    pub(crate) fn as_leaf(&self) -> Option<&ExprNode> {
         match &self.value.nodes[..] {
-            [leaf @ (Node::Access(..) | Node::Const(_))] => Some(leaf),
+            [leaf @ (ExprNode::Access(..) | ExprNode::Const(_))] => Some(leaf),
             _ => None,
         }
     }
 }
 
-impl Node {
+impl ExprNode {
     /// Operands of the node.
     pub(crate) fn children(&self) -> impl Iterator<Item = u32> + use<> {
         let children = match *self {
@@ -528,18 +528,18 @@ fn type_variables(program: &Program, instance: &Instance) -> Vec<DType> {
     variables
 }
 
-fn imported(node: &ScalarNode, variables: &[DType]) -> Result<Node, PlanError> {
+fn imported(node: &ScalarNode, variables: &[DType]) -> Result<ExprNode, PlanError> {
     Ok(match node {
         ScalarNode::Access(Access { array, index, .. }) => {
-            Node::Access(*array, index.iter().map(index::without_spans).collect())
+            ExprNode::Access(*array, index.iter().map(index::without_spans).collect())
         }
-        ScalarNode::Const(literal, t) => Node::Const(literal.to_scalar(t.resolve(variables))?),
-        ScalarNode::Index(e) => Node::Index(index::without_spans(e)),
-        ScalarNode::Unary(op, x) => Node::Unary(*op, x.0),
-        ScalarNode::Binary(op, x, y) => Node::Binary(*op, x.0, y.0),
-        ScalarNode::Select(c, x, y) => Node::Select(c.0, x.0, y.0),
+        ScalarNode::Const(literal, t) => ExprNode::Const(literal.to_scalar(t.resolve(variables))?),
+        ScalarNode::Index(e) => ExprNode::Index(index::without_spans(e)),
+        ScalarNode::Unary(op, x) => ExprNode::Unary(*op, x.0),
+        ScalarNode::Binary(op, x, y) => ExprNode::Binary(*op, x.0, y.0),
+        ScalarNode::Select(c, x, y) => ExprNode::Select(c.0, x.0, y.0),
         ScalarNode::Random { key, counter, lo, hi } => {
-            Node::Random { key: *key, counter: counter.clone(), lo: lo.0, hi: hi.0 }
+            ExprNode::Random { key: *key, counter: counter.clone(), lo: lo.0, hi: hi.0 }
         }
     })
 }

@@ -1,7 +1,7 @@
 //! Invariants of [`Graph`], checked after every pass in debug builds.
 
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{DType, Reducer};
 
@@ -37,7 +37,7 @@ fn check_statement(graph: &Graph, stmt: &Stmt, defined: &[bool]) -> Result<(), S
     stmt.for_each_read(|array| known &= defined[array.0 as usize]);
     ensure(known, "an array is read before it is defined")?;
     for node in &stmt.value.nodes {
-        if let Node::Access(array, index) = node {
+        if let ExprNode::Access(array, index) = node {
             check_places(graph, *array, index, stmt)?;
         }
     }
@@ -86,8 +86,8 @@ fn check_types(graph: &Graph, stmt: &Stmt) -> Result<(), String> {
     };
     ensure(dtype == graph.array(stmt.out).dtype, "the value has another type than the output")?;
     let same = stmt.value.nodes.iter().all(|node| match node {
-        Node::Binary(_, x, y) => types[*x as usize] == types[*y as usize],
-        Node::Select(c, x, y) => {
+        ExprNode::Binary(_, x, y) => types[*x as usize] == types[*y as usize],
+        ExprNode::Select(c, x, y) => {
             types[*c as usize] == DType::Bool && types[*x as usize] == types[*y as usize]
         }
         _ => true,
@@ -96,7 +96,7 @@ fn check_types(graph: &Graph, stmt: &Stmt) -> Result<(), String> {
 }
 
 fn check_order(value: &Expr) -> Result<(), String> {
-    let ordered = |(at, node): (usize, &Node)| node.children().all(|c| (c as usize) < at);
+    let ordered = |(at, node): (usize, &ExprNode)| node.children().all(|c| (c as usize) < at);
     ensure(!value.nodes.is_empty(), "a value is missing")?;
     ensure(value.nodes.iter().enumerate().all(ordered), "an operand follows its user")
 }

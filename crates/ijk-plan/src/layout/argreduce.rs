@@ -3,7 +3,7 @@
 
 use crate::graph::coverage;
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_types::{DType, Reducer};
 
 /// Runs the pass.
@@ -44,7 +44,7 @@ fn separate(graph: &mut Graph, stmt: Stmt) -> (Stmt, Stmt) {
             axis.extent = 1;
         }
     }
-    let value = Expr { nodes: vec![Node::Access(array, index.clone())] };
+    let value = Expr { nodes: vec![ExprNode::Access(array, index.clone())] };
     let copy = Stmt { axes, value, reduce: None, ..stmt.clone() };
     (Stmt { out: array, out_index: index, ..stmt }, crate::domain::split::drop_unit_axes(copy))
 }

@@ -5,7 +5,7 @@
 
 use crate::SMALL_DOMAIN;
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ pub(crate) fn permute_axes(graph: &mut Graph, array: ArrayId, order: &[usize]) {
             match_operands(&mut stmt.out_index);
         }
         for node in &mut stmt.value.nodes {
-            if let Node::Access(read, places) = node
+            if let ExprNode::Access(read, places) = node
                 && *read == array
             {
                 match_operands(places);
@@ -90,7 +90,7 @@ fn match_operands(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
 /// Axis orders of an array that match the layout of the statement's other arrays.
 fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
     let reads = stmt.value.nodes.iter().filter_map(|node| match node {
-        Node::Access(read, places) => Some((*read, places)),
+        ExprNode::Access(read, places) => Some((*read, places)),
         _ => None,
     });
     let all: Vec<(ArrayId, Option<Vec<usize>>)> = reads
@@ -145,7 +145,7 @@ fn longer(graph: &Graph, stmt: &Stmt) -> Option<usize> {
     let axis = index::plain_axis(&stmt.out_index[dim])?.0 as usize;
     let mut along = false;
     for node in &stmt.value.nodes {
-        let Node::Access(_, places) = node else { continue };
+        let ExprNode::Access(_, places) = node else { continue };
         let Some((last, others)) = places.split_last() else { continue };
         let mentions = |e: &IndexExpr| index::depends(e, axis);
         match index::steps_with(last, axis) {

@@ -12,7 +12,7 @@ use crate::graph::axes::{Axes, of_indices, restrict};
 use crate::graph::coverage;
 use crate::graph::expr::Builder;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
@@ -90,20 +90,20 @@ struct Copies {
 }
 
 /// A node that reads rows, and the axes of its index.
-struct Read {
+struct GatheredRead {
     node: usize,
     axes: Vec<usize>,
 }
 
 /// Gathers of a statement whose rows may be copied.
-fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<(Read, Rows)> {
+fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<(GatheredRead, Rows)> {
     let suits = stmt.points() >= LEAST && stmt.scan.is_none() && !graph.can_fail(stmt);
     if !suits || !stmt.guards.iter().any(is_gather) {
         return Vec::new();
     }
     let nodes = stmt.value.nodes.iter().enumerate();
-    let read = |(node, value): (usize, &Node)| {
-        let Node::Access(array, index) = value else { return None };
+    let read = |(node, value): (usize, &ExprNode)| {
+        let ExprNode::Access(array, index) = value else { return None };
         if !index.iter().any(index::reads) || graph.partial.contains(array) {
             return None;
         }
@@ -114,7 +114,7 @@ fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<(Read, Rows)> {
             }
         }
         let rows = Rows::of(graph, stmt, (*array, index), &axes)?;
-        Some((Read { node, axes }, rows))
+        Some((GatheredRead { node, axes }, rows))
     };
     nodes.filter_map(read).collect()
 }
@@ -180,7 +180,7 @@ impl Copies {
         let mut value = stmt.value.clone();
         for (read, rows) in found {
             let copy = self.copy(graph, &stmt, &read, rows);
-            value.nodes[read.node] = Node::Access(copy, index::of_axes(read.axes));
+            value.nodes[read.node] = ExprNode::Access(copy, index::of_axes(read.axes));
         }
         let stmt = Stmt { value: rebuilt(&value), ..stmt };
         match self.unguarded(graph, &stmt) {
@@ -202,14 +202,14 @@ impl Copies {
     }
 
     /// Array of the copied rows; adds the copy unless it exists.
-    fn copy(&mut self, graph: &mut Graph, stmt: &Stmt, read: &Read, rows: Rows) -> ArrayId {
+    fn copy(&mut self, graph: &mut Graph, stmt: &Stmt, read: &GatheredRead, rows: Rows) -> ArrayId {
         if let Some((_, copy)) = self.rows.iter().find(|(other, _)| *other == rows) {
             return *copy;
         }
         let dtype = graph.array(rows.array).dtype;
         let copy = graph.new_array(dtype, rows.extents.clone());
         let axes = read.axes.iter().map(|&axis| stmt.axes[axis].clone()).collect();
-        let nodes = vec![Node::Access(rows.array, rows.index.clone())];
+        let nodes = vec![ExprNode::Access(rows.array, rows.index.clone())];
         graph.statements.push(skipping(graph, (copy, axes, nodes), rows.guards.clone(), stmt));
         self.rows.push((rows, copy));
         copy
@@ -222,8 +222,8 @@ impl Copies {
             let mut places = index.iter().zip(&graph.array(array).shape);
             places.all(|(e, &n)| !index::reads(e) && bounds::holds(e, n, &extents))
         };
-        let inside = |node: &Node| match node {
-            Node::Access(array, index) => fits(*array, index),
+        let inside = |node: &ExprNode| match node {
+            ExprNode::Access(array, index) => fits(*array, index),
             other => !other.indices().iter().any(index::reads),
         };
         let all_inside = stmt.value.nodes.iter().all(inside) && fits(stmt.out, &stmt.out_index);
@@ -265,7 +265,7 @@ impl Copies {
         let index = index::of_axes(kept.iter().copied());
         let guards = Vec::new();
         let core = Stmt { out: array, out_index: index.clone(), guards, ..stmt.clone() };
-        let reduced = Expr { nodes: vec![Node::Access(array, index)] };
+        let reduced = Expr { nodes: vec![ExprNode::Access(array, index)] };
         let value = self.chosen(graph, stmt, stmt.guards.clone(), &reduced, monoid)?;
         let behind = Stmt { value, guards: Vec::new(), reduce: None, ..stmt.clone() };
         Some([core, restrict(behind, |axis| kept.contains(&axis))])
@@ -285,20 +285,25 @@ impl Copies {
         let mut holds = None;
         for mask in self.masks(graph, stmt, guards)? {
             let mask = builder.push(mask);
-            let all = |other| builder.push(Node::Binary(BinaryOp::And, other, mask));
+            let all = |other| builder.push(ExprNode::Binary(BinaryOp::And, other, mask));
             holds = Some(holds.map_or(mask, all));
         }
         let identity = scalar::identity(monoid, graph.array(stmt.out).dtype);
-        let none = builder.push(Node::Const(identity));
+        let none = builder.push(ExprNode::Const(identity));
         let root = match holds {
-            Some(holds) => builder.push(Node::Select(holds, value, none)),
+            Some(holds) => builder.push(ExprNode::Select(holds, value, none)),
             None => value,
         };
         Some(builder.finish(root))
     }
 
     /// Accesses to masks of guards, one for each set of axes.
-    fn masks(&mut self, graph: &mut Graph, stmt: &Stmt, guards: Vec<Guard>) -> Option<Vec<Node>> {
+    fn masks(
+        &mut self,
+        graph: &mut Graph,
+        stmt: &Stmt,
+        guards: Vec<Guard>,
+    ) -> Option<Vec<ExprNode>> {
         let mut sets: Vec<Axes> = Vec::new();
         for axes in guards.iter().map(|(e, _)| of_indices([e])) {
             if !sets.contains(&axes) {
@@ -317,14 +322,14 @@ impl Copies {
                     let array = graph.new_array(DType::Bool, mask.extents.clone());
                     let axis = |&axis: &usize| stmt.axes[axis].clone();
                     let own = axes.iter().map(axis).collect();
-                    let holds = vec![Node::Const(Scalar::Bool(true))];
+                    let holds = vec![ExprNode::Const(Scalar::Bool(true))];
                     let guards = mask.guards.clone();
                     graph.statements.push(skipping(graph, (array, own, holds), guards, stmt));
                     self.masks.push((mask, array));
                     array
                 }
             };
-            Some(Node::Access(array, index::of_axes(axes)))
+            Some(ExprNode::Access(array, index::of_axes(axes)))
         };
         sets.into_iter().map(mask).collect()
     }
@@ -333,7 +338,7 @@ impl Copies {
 /// A map over a whole array with zeros where guards fail.
 fn skipping(
     graph: &Graph,
-    (out, axes, nodes): (ArrayId, Vec<Axis>, Vec<Node>),
+    (out, axes, nodes): (ArrayId, Vec<Axis>, Vec<ExprNode>),
     guards: Vec<Guard>,
     stmt: &Stmt,
 ) -> Stmt {

@@ -1,7 +1,7 @@
 //! Copies of arrays with permuted axes.
 
 use crate::graph::index::of_axes;
-use crate::graph::{Axis, Graph, Node, Stmt};
+use crate::graph::{Axis, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, IndexExpr, Span};
 
 /// An array, and the permutation of axes of its copy.
@@ -16,7 +16,7 @@ impl Reordered {
     pub(crate) fn copy(&self, graph: &mut Graph, span: Span) -> ArrayId {
         let copy = self.new_array(graph);
         let place = |place| self.order.iter().position(|&other| other == place).unwrap_or(place);
-        let source = Node::Access(self.array, of_axes((0..self.order.len()).map(place)));
+        let source = ExprNode::Access(self.array, of_axes((0..self.order.len()).map(place)));
         graph.statements.push(Stmt::map(copy, axes_of(graph, copy), vec![source], span));
         copy
     }
@@ -35,7 +35,7 @@ impl Reordered {
         wanted: impl Fn(&[IndexExpr]) -> bool,
     ) {
         for node in &mut stmt.value.nodes {
-            if let Node::Access(array, index) = node
+            if let ExprNode::Access(array, index) = node
                 && *array == self.array
                 && wanted(index)
             {

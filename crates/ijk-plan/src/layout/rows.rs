@@ -6,7 +6,7 @@
 //! time.
 
 use crate::graph::index::{of_axes, plain_axes};
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::{Layout, c_strides};
 use crate::select::contraction;
 use crate::sweep::FASTER;
@@ -34,7 +34,7 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
 }
 
 /// An operand of a contraction that is to be copied.
-struct Operand {
+struct CopiedOperand {
     /// Its node in the value.
     node: usize,
     array: ArrayId,
@@ -43,15 +43,15 @@ struct Operand {
 }
 
 /// The operand with the rows, if they are strided and a copy pays.
-fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
+fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
     if stmt.scan.is_some() || !contraction::is_one(graph, stmt) {
         return None;
     }
     let out = in_memory(graph, layout, stmt.out, &stmt.out_index)?;
     let last = *out.last()?;
     (0..2).find_map(|node| {
-        let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
-        let Node::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
+        let ExprNode::Access(array, index) = &stmt.value.nodes[node] else { return None };
+        let ExprNode::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
         let axes = in_memory(graph, layout, *array, index)?;
         let columns = plain_axes(other)?;
         let is_row = |axis: &usize| out.contains(axis);
@@ -67,7 +67,7 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
         let large = rows.saturating_mul(steps).saturating_mul(size) > layout.near;
         let reduced = axes.iter().filter(|axis| !is_row(axis));
         let axes = reduced.chain(out.iter().filter(|axis| axes.contains(axis))).copied().collect();
-        (many && large).then_some(Operand { node, array: *array, axes })
+        (many && large).then_some(CopiedOperand { node, array: *array, axes })
     })
 }
 
@@ -77,13 +77,13 @@ const LONG: u64 = 1 << 10;
 
 /// For products of few rows and columns over long k: the operand that is contiguous along k, if the other is
 /// contiguous along its columns. One kernel reads both if they are alike.
-fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
+fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
     if stmt.scan.is_some() || !contraction::is_one(graph, stmt) {
         return None;
     }
     let kept = stmt.kept_axes();
     let own = |node: usize| {
-        let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
+        let ExprNode::Access(array, index) = &stmt.value.nodes[node] else { return None };
         Some((*array, in_memory(graph, layout, *array, index)?))
     };
     let sides = [own(0)?, own(1)?];
@@ -101,14 +101,14 @@ fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
     let together = |side: usize| sides[side].1.last().is_some_and(|&axis| kept[axis]);
     let node = (0..2).find(|&side| !together(side) && together(1 - side))?;
     let axes = steps[1 - node].iter().chain(&rows[node]).copied().collect();
-    Some(Operand { node, array: sides[node].0, axes })
+    Some(CopiedOperand { node, array: sides[node].0, axes })
 }
 
 /// Batched products of smaller operands are cheaper than a copy.
 const LEAST: u64 = 1 << 12;
 
 /// For batched products: an operand whose contiguous axis is a batch axis, unless that of the output is the same.
-fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
+fn batched(graph: &Graph, stmt: &Stmt) -> Option<CopiedOperand> {
     if stmt.scan.is_some() || !contraction::multiplies(graph, stmt) {
         return None;
     }
@@ -119,8 +119,8 @@ fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
     };
     let last = *apart(stmt.out, &stmt.out_index)?.last()?;
     (0..2).find_map(|node| {
-        let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
-        let Node::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
+        let ExprNode::Access(array, index) = &stmt.value.nodes[node] else { return None };
+        let ExprNode::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
         let (axes, other) = (apart(*array, index)?, plain_axes(other)?);
         let is_batch = |axis: &usize| kept[*axis] && other.contains(axis);
         let across = axes.last().is_some_and(|axis| is_batch(axis) && *axis != last);
@@ -128,7 +128,7 @@ fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
             return None;
         }
         let (batch, own): (Vec<usize>, Vec<usize>) = axes.into_iter().partition(is_batch);
-        Some(Operand { node, array: *array, axes: batch.into_iter().chain(own).collect() })
+        Some(CopiedOperand { node, array: *array, axes: batch.into_iter().chain(own).collect() })
     })
 }
 
@@ -171,16 +171,18 @@ pub(crate) fn strides(graph: &Graph, layout: &Layout, array: ArrayId) -> Vec<isi
 }
 
 /// Adds the copy, and the redirected contraction.
-fn divide(graph: &mut Graph, mut stmt: Stmt, operand: Operand) {
-    let Operand { node, array, axes } = operand;
-    let Node::Access(_, from) = &stmt.value.nodes[node] else { return graph.statements.push(stmt) };
+fn divide(graph: &mut Graph, mut stmt: Stmt, operand: CopiedOperand) {
+    let CopiedOperand { node, array, axes } = operand;
+    let ExprNode::Access(_, from) = &stmt.value.nodes[node] else {
+        return graph.statements.push(stmt);
+    };
     let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
     let copied = graph.new_array(graph.array(array).dtype, shape);
     let place = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(0);
     let source = plain_axes(from).unwrap_or_default();
-    let source = Node::Access(array, of_axes(source.into_iter().map(place)));
+    let source = ExprNode::Access(array, of_axes(source.into_iter().map(place)));
     let own = axes.iter().map(|&axis| stmt.axes[axis].clone()).collect();
     graph.statements.push(Stmt::map(copied, own, vec![source], stmt.span));
-    stmt.value.nodes[node] = Node::Access(copied, of_axes(axes));
+    stmt.value.nodes[node] = ExprNode::Access(copied, of_axes(axes));
     graph.statements.push(stmt);
 }

@@ -4,7 +4,7 @@
 //! another cache line. Unless few of them are read, a contiguous copy of the table pays.
 
 use crate::graph::index::reads;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::Layout;
 use crate::layout::reordered::Reordered;
 use crate::layout::rows::strides;
@@ -67,7 +67,9 @@ fn table(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Reordered> {
 /// Gather indices of a statement into an array.
 fn gathers(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
     stmt.value.nodes.iter().filter_map(move |node| match node {
-        Node::Access(read, index) if *read == array && index.iter().any(reads) => Some(&index[..]),
+        ExprNode::Access(read, index) if *read == array && index.iter().any(reads) => {
+            Some(&index[..])
+        }
         _ => None,
     })
 }

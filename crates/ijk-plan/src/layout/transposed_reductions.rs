@@ -6,7 +6,7 @@
 
 use crate::SMALL_DOMAIN;
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::axis_order;
 use crate::select::contraction;
 use ijk_ir::core::{IndexExpr, Init};
@@ -69,8 +69,8 @@ pub(crate) fn input_order(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
 }
 
 /// Index of an access, and the component along the array's contiguous axis.
-fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
-    let Node::Access(array, places) = node else { return None };
+fn read<'s>(graph: &Graph, node: &'s ExprNode) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
+    let ExprNode::Access(array, places) = node else { return None };
     Some((places, &places[*graph.axes_by_stride(*array).last()?]))
 }
 
@@ -80,7 +80,7 @@ fn divide(graph: &mut Graph, stmt: Stmt, axes: Vec<usize>) {
     let array = graph.new_array(graph.array(stmt.out).dtype, shape);
     let out = stmt.kept_by_output();
     let place = |axis: &usize| out.iter().position(|other| other == axis).unwrap_or(0);
-    let read = Node::Access(array, index::of_axes(axes.iter().map(place)));
+    let read = ExprNode::Access(array, index::of_axes(axes.iter().map(place)));
     let own = out.iter().map(|&axis| stmt.axes[axis].clone()).collect();
     let copy = Stmt::map(stmt.out, own, vec![read], stmt.span);
     let along = Stmt { out: array, out_index: index::of_axes(axes), ..stmt };

@@ -8,7 +8,7 @@
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::one_each;
 use crate::graph::index::{self, of_axes, plain_axes, plain_axis, reads};
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::Layout;
 use crate::layout::axis_order::{self, SHORT};
 use crate::layout::reordered::{Reordered, axes_of};
@@ -96,7 +96,7 @@ struct Turn {
 }
 
 /// A large array, and the kept axis along which it is contiguous.
-struct Read<'s> {
+struct LargeRead<'s> {
     array: ArrayId,
     index: &'s [IndexExpr],
     along: usize,
@@ -129,14 +129,14 @@ impl Turn {
             };
         }
         let wide = |axis: usize| stmt.axes[axis].extent >= WIDE;
-        let pays = |read: &Read<'_>| read.is_gather() || wide(along) && wide(read.along);
+        let pays = |read: &LargeRead<'_>| read.is_gather() || wide(along) && wide(read.along);
         if !across.iter().any(pays) {
             return Self::default();
         }
         let rows = across[0].along;
         let one_way = !own.iter().any(|read| read.depends(rows))
             && across.iter().all(|read| read.along == rows);
-        let seen = graph.outputs.contains(&stmt.out) || across.iter().any(Read::is_gather);
+        let seen = graph.outputs.contains(&stmt.out) || across.iter().any(LargeRead::is_gather);
         let columns = || across.iter().any(|read| is_folded(graph, read.array));
         if one_way && seen && !columns() {
             return Self { out: to_last(graph, stmt, rows), operands: Vec::new() };
@@ -208,10 +208,10 @@ fn read<'s>(
     graph: &Graph,
     stmt: &'s Stmt,
     (along, least): (usize, u64),
-) -> (Vec<Read<'s>>, Vec<Read<'s>>) {
+) -> (Vec<LargeRead<'s>>, Vec<LargeRead<'s>>) {
     let kept = stmt.kept_axes();
-    let large = |node: &'s Node| {
-        let Node::Access(array, index) = node else { return None };
+    let large = |node: &'s ExprNode| {
+        let ExprNode::Access(array, index) = node else { return None };
         let elements = graph.array(*array).shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
         let last = &index[*graph.axes_by_stride(*array).last()?];
         let steps = last.terms.iter().filter_map(|term| match term {
@@ -221,7 +221,7 @@ fn read<'s>(
         let mut steps = steps.filter(|&axis| kept[axis] && stmt.axes[axis].extent >= SHORT);
         let large = elements >= least || index.iter().any(reads);
         let own = steps.next().filter(|_| large)?;
-        Some(Read { array: *array, index, along: own })
+        Some(LargeRead { array: *array, index, along: own })
     };
     let reads = stmt.value.nodes.iter().filter_map(large);
     let concerned = reads.filter(|read| read.depends(along));
@@ -234,7 +234,7 @@ fn is_folded(graph: &Graph, array: ArrayId) -> bool {
     graph.statements.iter().any(|stmt| columns.is_folded_across(graph, stmt))
 }
 
-impl Read<'_> {
+impl LargeRead<'_> {
     fn depends(&self, axis: usize) -> bool {
         self.index.iter().any(|e| index::depends(e, axis))
     }
@@ -265,8 +265,8 @@ impl Reordered {
     /// rows of the copy.
     fn is_folded_across(&self, graph: &Graph, stmt: &Stmt) -> bool {
         let kept = stmt.kept_axes();
-        let folds = |node: &Node| match node {
-            Node::Access(array, index) if *array == self.array => {
+        let folds = |node: &ExprNode| match node {
+            ExprNode::Access(array, index) if *array == self.array => {
                 let Some(axes) = plain_axes(index) else { return false };
                 let last = graph.axes_by_stride(*array).last().map(|&place| axes[place]);
                 last.is_some_and(|axis| kept[axis]) && axes.iter().any(|&axis| !kept[axis])
@@ -279,7 +279,7 @@ impl Reordered {
 
     /// True if a statement reads the array without a gather.
     fn is_read(&self, stmt: &Stmt) -> bool {
-        let is_own = |node: &Node| matches!(node, Node::Access(array, index) if *array == self.array && !index.iter().any(reads));
+        let is_own = |node: &ExprNode| matches!(node, ExprNode::Access(array, index) if *array == self.array && !index.iter().any(reads));
         stmt.value.nodes.iter().any(is_own)
     }
 }
@@ -299,6 +299,6 @@ fn divide(graph: &mut Graph, stmt: Stmt, order: &[usize], begun: &[ArrayId]) {
     let out_index = result.order.iter().map(|&place| stmt.out_index[place].clone()).collect();
     let along = Stmt { out: first, out_index, init, ..stmt };
     graph.statements.push(along.in_output_order());
-    let source = Node::Access(first, of_axes(result.order));
+    let source = ExprNode::Access(first, of_axes(result.order));
     graph.statements.push(Stmt::map(out, axes_of(graph, out), vec![source], span));
 }

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::domain::bounds::one_each;
 use crate::graph::coverage;
-use crate::graph::{ArrayInfo, Few, Graph, Node, Stmt};
+use crate::graph::{ArrayInfo, ExprNode, Few, Graph, Stmt};
 use crate::layout::{Layout, c_strides};
 use crate::lower::arena::Arena;
 use crate::plan::{Buffer, BufferId, Place};
@@ -191,7 +191,7 @@ fn accumulates(stmt: &Stmt, source: ArrayId) -> bool {
     stmt.for_each_point_read(|array| reads += usize::from(array == source));
     for node in &stmt.value.nodes {
         let same =
-            matches!(node, Node::Access(a, index) if *a == source && *index == stmt.out_index);
+            matches!(node, ExprNode::Access(a, index) if *a == source && *index == stmt.out_index);
         own += usize::from(same);
     }
     reads == 0 || (reads == own && stmt.reduce.is_none() && one_each(stmt))
@@ -201,7 +201,7 @@ fn accumulates(stmt: &Stmt, source: ArrayId) -> bool {
 fn replaces(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let mut reads = 0;
     stmt.for_each_point_read(|read| reads += usize::from(read == array));
-    let same = |node: &&Node| matches!(node, Node::Access(a, index) if *a == array && *index == stmt.out_index);
+    let same = |node: &&ExprNode| matches!(node, ExprNode::Access(a, index) if *a == array && *index == stmt.out_index);
     let (from, to) = (graph.array(array), graph.array(stmt.out));
     array != stmt.out
         && coverage::covers(graph, stmt)

@@ -6,7 +6,7 @@ use crate::domain::bounds::one_each;
 use crate::graph::coverage;
 use crate::graph::expr::same_bits;
 use crate::graph::verify::verify;
-use crate::graph::{Graph, Node as Value, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::Layout;
 use crate::lower::buffers::Buffers;
 use crate::lower::nest::Emitter;
@@ -79,7 +79,7 @@ fn emit_statement(
     }
     let covered = coverage::covers(graph, stmt);
     if covered
-        && let Some(Value::Const(value)) = stmt.as_leaf()
+        && let Some(ExprNode::Const(value)) = stmt.as_leaf()
         && stmt.reduce.is_none()
     {
         steps.push(Step::Fill(buffers.of(stmt.out), *value));
@@ -111,8 +111,8 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
         return None;
     };
     let (level, array, index) = match &stmt.value.nodes[..] {
-        [Value::Access(array, index)] => (None, array, index),
-        [Value::Access(level, at), Value::Access(array, index)] => {
+        [ExprNode::Access(array, index)] => (None, array, index),
+        [ExprNode::Access(level, at), ExprNode::Access(array, index)] => {
             (Some((level, at)), array, index)
         }
         _ => return None,

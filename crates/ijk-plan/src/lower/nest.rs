@@ -3,7 +3,7 @@
 use crate::domain::bounds;
 use crate::graph::expr::can_fail;
 use crate::graph::index;
-use crate::graph::{Expr, Few, Graph, Node as Value, Stmt, zero};
+use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, zero};
 use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Load, Node, NodeId};
@@ -108,27 +108,27 @@ impl<'a> Emitter<'a> {
         for node in &value.nodes {
             let id = |at: &u32| nodes[*at as usize];
             let emitted = match node {
-                Value::Access(array, index) => self.access(*array, index),
-                Value::Index(e) => self.index(e),
-                Value::Const(value) => self.push(Node::Const(*value)),
-                Value::Unary(op, x) => {
+                ExprNode::Access(array, index) => self.access(*array, index),
+                ExprNode::Index(e) => self.index(e),
+                ExprNode::Const(value) => self.push(Node::Const(*value)),
+                ExprNode::Unary(op, x) => {
                     let t = types[*x as usize];
                     let partial = *op == UnaryOp::Recip && t.is_integer();
                     let x = if partial { self.masked(id(x), one(t)) } else { id(x) };
                     self.push(Node::Unary(*op, x))
                 }
-                Value::Binary(op, x, y) => {
+                ExprNode::Binary(op, x, y) => {
                     let t = types[*x as usize];
                     let right = match value.nodes[*y as usize] {
-                        Value::Const(value) => Some(value),
+                        ExprNode::Const(value) => Some(value),
                         _ => None,
                     };
                     let partial = can_fail(*op, t, right);
                     let y = if partial { self.masked(id(y), one(t)) } else { id(y) };
                     self.push(Node::Binary(*op, id(x), y))
                 }
-                Value::Select(c, x, y) => self.push(Node::Select(id(c), id(x), id(y))),
-                Value::Random { key, counter, lo, hi } => {
+                ExprNode::Select(c, x, y) => self.push(Node::Select(id(c), id(x), id(y))),
+                ExprNode::Random { key, counter, lo, hi } => {
                     let t = types[*lo as usize];
                     let lo = self.masked(id(lo), zero(t));
                     let hi = self.masked(id(hi), one(t));

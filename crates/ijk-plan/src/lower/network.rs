@@ -65,7 +65,7 @@ pub fn plan_product(
     if !plain {
         return Ok(None);
     }
-    let mut network = Network::new(product, dtype, layout)?;
+    let mut network = NetworkPlanner::new(product, dtype, layout)?;
     for (at, step) in steps.iter().enumerate() {
         if !network.step(&steps, at, step)? {
             return Ok(None);
@@ -83,7 +83,7 @@ const LONG: u64 = 1 << 26;
 /// Steps from which on a network is planned directly even if intermediates are large.
 const MANY: usize = 16;
 
-struct Network<'a> {
+struct NetworkPlanner<'a> {
     product: &'a Product,
     dtype: DType,
     layout: &'a Layout,
@@ -93,7 +93,7 @@ struct Network<'a> {
     plan: Plan,
 }
 
-impl<'a> Network<'a> {
+impl<'a> NetworkPlanner<'a> {
     fn new(product: &'a Product, dtype: DType, layout: &'a Layout) -> Result<Self, PlanError> {
         let plan = Plan { buffers: Vec::new(), steps: Vec::new(), arena: 0 };
         let mut network =

@@ -1,7 +1,7 @@
 //! The optimal tree of a few factors, by dynamic programming over subsets.
 
 use super::stop::Stop;
-use super::time::Step;
+use super::time::PairProduct;
 
 /// An index, and the factors that have it.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl Exact {
     }
 
     /// The pairwise product of two sets.
-    fn step(&self, parts: [usize; 2], inner: &[Option<Shared>]) -> Step {
+    fn step(&self, parts: [usize; 2], inner: &[Option<Shared>]) -> PairProduct {
         let set = parts[0] | parts[1];
         let [a, b] = parts.map(|part| &self.states[part]);
         let elements = |set: usize| self.touched[set] * self.states[set].shrink;
@@ -118,7 +118,7 @@ impl Exact {
             let index = state.inner.and_then(|factor| inner[factor as usize]);
             index.is_some_and(|index| !index.open && index.holders as usize & !set == 0)
         };
-        Step {
+        PairProduct {
             points: self.touched[set] * (a.shrink * b.shrink),
             factors: parts.map(elements),
             product: elements(set),

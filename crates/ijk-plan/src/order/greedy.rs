@@ -176,22 +176,22 @@ impl<'a> Pool<'a> {
     /// Multiplies nodes that share no summed index, smallest first.
     fn multiply_apart(&mut self) {
         let nodes = (0..self.left.len() as u32).filter(|&node| self.is_left(node));
-        let mut heap: BinaryHeap<Reverse<Sized>> =
-            nodes.map(|node| Reverse(Sized { size: self.sizes[node as usize], node })).collect();
+        let mut heap: BinaryHeap<Reverse<BySize>> =
+            nodes.map(|node| Reverse(BySize { size: self.sizes[node as usize], node })).collect();
         while let (Some(Reverse(p)), Some(Reverse(q))) = (heap.pop(), heap.pop()) {
             let node = self.multiply(p.node.min(q.node), p.node.max(q.node));
-            heap.push(Reverse(Sized { size: self.sizes[node as usize], node }));
+            heap.push(Reverse(BySize { size: self.sizes[node as usize], node }));
         }
     }
 }
 
 /// A node ordered by its elements.
-struct Sized {
+struct BySize {
     size: f64,
     node: u32,
 }
 
-impl Ord for Sized {
+impl Ord for BySize {
     fn cmp(&self, other: &Self) -> Ordering {
         self.size.total_cmp(&other.size).then(self.node.cmp(&other.node))
     }
@@ -223,4 +223,4 @@ macro_rules! ordered {
     )* };
 }
 
-ordered!(Pair, Sized);
+ordered!(Pair, BySize);

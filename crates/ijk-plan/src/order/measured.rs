@@ -1,7 +1,7 @@
 //! A tree with the indices and costs of its products.
 
 use super::problem::Problem;
-use super::time::Step;
+use super::time::PairProduct;
 use super::tree::Tree;
 
 /// A tree, and the indices, elements and cost of each node.
@@ -188,9 +188,9 @@ impl<'a> Measured<'a> {
     }
 
     /// A pairwise product, with the innermost index of each factor.
-    fn step(&self, node: u32, factors: [u32; 2], inner: [Option<usize>; 2]) -> Step {
+    fn step(&self, node: u32, factors: [u32; 2], inner: [Option<usize>; 2]) -> PairProduct {
         let ends = |index: usize| self.bits(node)[index / 64] >> (index % 64) & 1 == 0;
-        Step {
+        PairProduct {
             points: self.points(factors),
             factors: factors.map(|factor| self.size(factor)),
             product: self.size(node),

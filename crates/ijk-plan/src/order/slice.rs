@@ -132,14 +132,14 @@ fn has(tree: &Measured, node: u32, index: usize) -> bool {
 }
 
 /// Data of a product that slicing changes.
-struct Product {
+struct SlicedProduct {
     node: u32,
     factors: [u32; 2],
     points: f64,
     elements: f64,
 }
 
-impl Product {
+impl SlicedProduct {
     fn new(tree: &Measured, node: u32) -> Self {
         let factors = tree.tree.factors(node).unwrap_or([node; 2]);
         Self { node, factors, points: tree.points(factors), elements: tree.elements(node) }
@@ -156,8 +156,8 @@ impl Product {
 
 /// Indices of a node by the cost of the tree after slicing them, where products above the limit cost more.
 fn ranked(network: &Network, problem: &Problem, tree: &Measured, node: u32) -> Vec<u32> {
-    let products = tree.tree.downwards().into_iter().map(|node| Product::new(tree, node));
-    let products: Vec<Product> = products.collect();
+    let products = tree.tree.downwards().into_iter().map(|node| SlicedProduct::new(tree, node));
+    let products: Vec<SlicedProduct> = products.collect();
     let mut ranked = Vec::new();
     for index in indices(tree, node) {
         let mut members = problem.members[index].clone();

@@ -28,7 +28,7 @@ const MOST: f64 = 1e90;
 
 /// A product of two tensors.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PairProduct {
     /// Product of the extents of all its indices.
     pub(super) points: f64,
     /// Elements of its factors.
@@ -39,7 +39,7 @@ pub(super) struct Step {
     pub(super) along: [bool; 2],
 }
 
-impl Step {
+impl PairProduct {
     /// The factor whose innermost index is also innermost in the product, if known; `ijk_ir::einsum` lays
     /// intermediates out so.
     pub(super) fn lies_as(&self) -> Option<usize> {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn time(points: f64, factors: [f64; 2], product: f64) -> f64 {
-        Step { points, factors, product, along: [false; 2] }.time()
+        PairProduct { points, factors, product, along: [false; 2] }.time()
     }
 
     #[test]
@@ -99,12 +99,14 @@ mod tests {
 
     #[test]
     fn few_columns_want_neighbours_to_be_rows() {
-        let step = Step { points: 5e5, factors: [1e5, 5e3], product: 5e2, along: [false; 2] };
-        let few = Step { points: 2e5, factors: [1e5, 2e3], product: 2e2, along: [true, false] };
-        let packed = Step { along: [true, false], ..step };
+        let step =
+            PairProduct { points: 5e5, factors: [1e5, 5e3], product: 5e2, along: [false; 2] };
+        let few =
+            PairProduct { points: 2e5, factors: [1e5, 2e3], product: 2e2, along: [true, false] };
+        let packed = PairProduct { along: [true, false], ..step };
         assert!(packed.time() > 3.0 * step.time());
         assert!(few.time() < step.time());
-        assert_eq!(Step { along: [false, true], ..step }.time(), step.time());
+        assert_eq!(PairProduct { along: [false, true], ..step }.time(), step.time());
     }
 
     #[test]

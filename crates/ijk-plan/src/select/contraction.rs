@@ -3,7 +3,7 @@
 use crate::SMALL_DOMAIN;
 use crate::algebra::product::worth_contracting;
 use crate::graph::coverage;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Contraction, ContractionAxis, Role, Then};
@@ -132,8 +132,12 @@ fn is_commutative(map: BinaryOp) -> bool {
 /// injective in its kept axes.
 fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     let Some(Reducer::Monoid(reduce)) = stmt.reduce else { return None };
-    let [first @ Node::Access(..), second @ Node::Access(..), Node::Binary(map, p, q), rest @ ..] =
-        &stmt.value.nodes[..]
+    let [
+        first @ ExprNode::Access(..),
+        second @ ExprNode::Access(..),
+        ExprNode::Binary(map, p, q),
+        rest @ ..,
+    ] = &stmt.value.nodes[..]
     else {
         return None;
     };
@@ -142,12 +146,16 @@ fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
         (1, 0) => (second, first),
         _ => return None,
     };
-    let (Node::Access(a, a_index), Node::Access(b, b_index)) = (left, right) else { return None };
+    let (ExprNode::Access(a, a_index), ExprNode::Access(b, b_index)) = (left, right) else {
+        return None;
+    };
     let then = match rest {
         [] => None,
-        [Node::Binary(BinaryOp::Mul, 2, 2)] => Some(Then::Square),
-        [Node::Const(n), Node::Binary(BinaryOp::Pow, 2, 3)] if is_two(*n) => Some(Then::Square),
-        [Node::Unary(UnaryOp::Abs, 2)] => Some(Then::Abs),
+        [ExprNode::Binary(BinaryOp::Mul, 2, 2)] => Some(Then::Square),
+        [ExprNode::Const(n), ExprNode::Binary(BinaryOp::Pow, 2, 3)] if is_two(*n) => {
+            Some(Then::Square)
+        }
+        [ExprNode::Unary(UnaryOp::Abs, 2)] => Some(Then::Abs),
         _ => return None,
     };
     let dtype = graph.array(stmt.out).dtype;

@@ -5,7 +5,7 @@
 
 use crate::domain::bounds;
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Contraction, Grouped, Role};
@@ -72,13 +72,14 @@ struct Lookup {
 impl Lookup {
     /// The only gather of a product of two accesses, if the statement has no other guards.
     fn of(graph: &Graph, stmt: &Stmt) -> Option<Self> {
-        let [Node::Access(..), Node::Access(..), Node::Binary(..), ..] = &stmt.value.nodes[..]
+        let [ExprNode::Access(..), ExprNode::Access(..), ExprNode::Binary(..), ..] =
+            &stmt.value.nodes[..]
         else {
             return None;
         };
         let mut found = None;
         for node in &stmt.value.nodes[..2] {
-            let Node::Access(array, index) = node else { return None };
+            let ExprNode::Access(array, index) = node else { return None };
             for (place, e) in index.iter().enumerate().filter(|(_, e)| !e.is_affine()) {
                 let [(1, Atom::Element(access))] = &e.terms[..] else { return None };
                 let groups = graph.array(*array).shape[place];
@@ -105,13 +106,13 @@ impl Lookup {
 
     /// The statement with the first group's operand for every row.
     fn at_first(&self, stmt: &Stmt) -> Stmt {
-        let plain = |node: &Node| match node {
-            Node::Access(array, index) if *array == self.array => {
+        let plain = |node: &ExprNode| match node {
+            ExprNode::Access(array, index) if *array == self.array => {
                 let first = |e: &IndexExpr| match index::reads(e) {
                     true => IndexExpr::default(),
                     false => e.clone(),
                 };
-                Node::Access(*array, index.iter().map(first).collect())
+                ExprNode::Access(*array, index.iter().map(first).collect())
             }
             other => other.clone(),
         };

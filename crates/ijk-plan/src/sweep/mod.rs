@@ -5,7 +5,7 @@
 
 use crate::PlanError;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use crate::layout::Layout;
 use crate::lower::buffers::{self, Buffers};
 use crate::lower::emit;
@@ -15,12 +15,12 @@ use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+mod abstract_value;
 mod narrow;
-mod number;
-mod outside;
+mod row_index;
 
 use narrow::{Narrowing, Part};
-pub(crate) use number::number_rows;
+pub(crate) use row_index::number_rows;
 
 /// Greatest number of statements of a sweep.
 const MOST_STATEMENTS: usize = 32;
@@ -67,18 +67,18 @@ type Places = BTreeMap<ArrayId, usize>;
 
 /// Groups of statements that are worth a sweep, given `near` bytes of cache.
 pub(crate) fn groups(graph: &Graph, buffers: &Buffers, near: u64) -> Vec<Group> {
-    groups_of(graph, buffers, near, Numbers::Refused)
+    groups_of(graph, buffers, near, RowIndices::Rejected)
 }
 
 /// Tells whether values may depend on the index of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    Taken,
-    Refused,
+enum RowIndices {
+    Allowed,
+    Rejected,
 }
 
 /// Groups of statements, with or without values that depend on the index of a row.
-fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> Vec<Group> {
+fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: RowIndices) -> Vec<Group> {
     let mut groups = Vec::new();
     // No group exceeds the bytes of all arrays.
     let all = graph.arrays.iter().map(|array| buffers::bytes(array).unwrap_or(u64::MAX));
@@ -104,7 +104,7 @@ fn grow(
     graph: &Graph,
     first: usize,
     (suits, whole): (Suits, &impl Fn(&Row) -> bool),
-    numbers: Numbers,
+    numbers: RowIndices,
 ) -> Option<Group> {
     let stmt = &graph.statements[first];
     let mut rows: Vec<Row> = Vec::new();
@@ -153,7 +153,7 @@ fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
 }
 
 /// Row axes of a statement.
-fn rows_of(stmt: &Stmt, numbers: Numbers) -> Vec<Row> {
+fn rows_of(stmt: &Stmt, numbers: RowIndices) -> Vec<Row> {
     let kept = stmt.kept_axes();
     let axes = (0..stmt.axes.len()).filter(|&axis| kept[axis] && stmt.axes[axis].extent > 1);
     let row = |axis: usize| {
@@ -171,7 +171,7 @@ impl Row {
     }
 
     /// Extends the row axis to a further statement, if that has it.
-    fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>, numbers: Numbers) -> Option<Self> {
+    fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>, numbers: RowIndices) -> Option<Self> {
         let axis = self.axis_in(stmt, defined)?;
         let mut row = self.clone();
         for (array, place) in places(stmt, axis, numbers)? {
@@ -185,7 +185,7 @@ impl Row {
     fn axis_in(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>) -> Option<usize> {
         let mut found = None;
         for node in &stmt.value.nodes {
-            let Node::Access(array, index) = node else { continue };
+            let ExprNode::Access(array, index) = node else { continue };
             let Some(&place) = self.places.get(array) else { continue };
             let axis = plain_axis(&index[place]);
             match axis.filter(|&axis| stmt.axes[axis].extent == self.extent) {
@@ -218,7 +218,7 @@ impl Row {
 
 /// Dimensions of a statement's arrays that an axis indexes. `None` unless the axis stands alone in one dimension of
 /// the output, and alone or in a window in one dimension of each operand; or if it is scanned.
-fn places(stmt: &Stmt, axis: usize, numbers: Numbers) -> Option<Places> {
+fn places(stmt: &Stmt, axis: usize, numbers: RowIndices) -> Option<Places> {
     if stmt.scan == Some(AxisId(axis as u32)) {
         return None;
     }
@@ -226,12 +226,12 @@ fn places(stmt: &Stmt, axis: usize, numbers: Numbers) -> Option<Places> {
     places.insert(stmt.out, place(&stmt.out_index, axis).ok()??);
     for node in &stmt.value.nodes {
         match node {
-            Node::Access(array, index) => {
+            ExprNode::Access(array, index) => {
                 if let Some(place) = place_read(index, axis).ok()? {
                     places.entry(*array).or_insert(place);
                 }
             }
-            Node::Index(e) if numbers == Numbers::Taken && e.is_affine() => {}
+            ExprNode::Index(e) if numbers == RowIndices::Allowed && e.is_affine() => {}
             other if other.indices().iter().any(|e| mentions(e, axis)) => return None,
             _ => {}
         }
@@ -513,9 +513,9 @@ struct Body {
 }
 
 /// An array, and the dimension that each row axis cuts.
-type Seen = (ArrayId, Vec<Option<usize>>);
+type CutArray = (ArrayId, Vec<Option<usize>>);
 
-fn window(buffers: &Buffers, (array, places): &Seen) -> Window {
+fn window(buffers: &Buffers, (array, places): &CutArray) -> Window {
     let buffer = buffers.of(*array);
     let all = &buffers.all[buffer.0 as usize].strides;
     let strides = places.iter().map(|place| place.map_or(0, |place| all[place])).collect();
@@ -530,7 +530,7 @@ struct Cutter<'a> {
     /// Arrays cut to a block.
     cut: Vec<crate::graph::ArrayInfo>,
     /// Origin of each cut array.
-    seen: Vec<Seen>,
+    seen: Vec<CutArray>,
 }
 
 impl Cutter<'_> {
@@ -538,10 +538,10 @@ impl Cutter<'_> {
     fn statement(&mut self, member: usize) -> Stmt {
         let stmt = &self.group.members(self.graph)[member];
         let axes = self.axes(stmt, member);
-        let access = |cutter: &mut Self, node: &Node| match node {
-            Node::Access(array, index) => {
+        let access = |cutter: &mut Self, node: &ExprNode| match node {
+            ExprNode::Access(array, index) => {
                 let places = cutter.places(member, index);
-                Node::Access(cutter.array(*array, places), index.clone())
+                ExprNode::Access(cutter.array(*array, places), index.clone())
             }
             other => other.clone(),
         };

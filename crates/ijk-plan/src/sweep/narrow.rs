@@ -3,12 +3,12 @@
 //! `a = WHERE(LE(j, i), s, -INF)` is the identity of a maximum for each `j > i`; its exponential is 0, and so is that
 //! times a finite value. A block of rows `i` therefore needs the scores of its own range of `j` only.
 
-use super::outside::{Line, Needs, Outside, is_zero};
+use super::abstract_value::{AbstractValue, Line, Needs, is_zero};
 use super::{Group, Row, plain_axis};
 use crate::domain::bounds::one_each;
 use crate::graph::expr::same_bits;
 use crate::graph::index;
-use crate::graph::{ArrayInfo, Axis, Graph, Node, Stmt};
+use crate::graph::{ArrayInfo, Axis, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer, scalar};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ impl Group {
 
     fn has_conditions(&self, graph: &Graph) -> bool {
         let nodes = self.members(graph).iter().flat_map(|stmt| &stmt.value.nodes);
-        nodes.into_iter().any(|node| matches!(node, Node::Select(..)))
+        nodes.into_iter().any(|node| matches!(node, ExprNode::Select(..)))
     }
 
     /// Each reduced axis, with the matching axes of other statements.
@@ -160,7 +160,7 @@ impl Group {
             let Some(axis) = columns.axes[at] else { continue };
             let line = Line { graph, stmt, axis, points: self.points(stmt, at, block) };
             let conditions = stmt.value.nodes.iter().filter_map(|node| match node {
-                Node::Select(condition, ..) => Some(*condition),
+                ExprNode::Select(condition, ..) => Some(*condition),
                 _ => None,
             });
             for (condition, holds) in conditions.flat_map(|c| [(c, true), (c, false)]) {
@@ -236,7 +236,7 @@ impl Group {
             let (Some(Reducer::Monoid(monoid)), None) = (stmt.reduce, stmt.scan) else {
                 return None;
             };
-            let Outside::Known(value, own) = value else { return None };
+            let AbstractValue::Known(value, own) = value else { return None };
             let identity = scalar::identity(monoid, graph.array(stmt.out).dtype);
             let zeros = monoid == Monoid::Add && is_zero(value);
             if stmt.init != Init::Identity(monoid) || !(zeros || same_bits(value, identity)) {
@@ -260,7 +260,7 @@ fn own_places(members: &[Stmt], stmt: &Stmt, axis: usize) -> Option<Vec<(ArrayId
     note(stmt.out, &stmt.out_index)?;
     for node in &stmt.value.nodes {
         match node {
-            Node::Access(array, index) if own(*array) => note(*array, index)?,
+            ExprNode::Access(array, index) if own(*array) => note(*array, index)?,
             _ => {}
         }
     }
@@ -271,7 +271,7 @@ fn own_places(members: &[Stmt], stmt: &Stmt, axis: usize) -> Option<Vec<(ArrayId
 fn indices(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
     let own = (stmt.out == array).then_some(&stmt.out_index[..]);
     let reads = stmt.value.nodes.iter().filter_map(move |node| match node {
-        Node::Access(read, index) if *read == array => Some(&index[..]),
+        ExprNode::Access(read, index) if *read == array => Some(&index[..]),
         _ => None,
     });
     own.into_iter().chain(reads)
@@ -330,9 +330,9 @@ impl Narrowing {
 /// Condition and array of a statement that only masks, and true if elements are kept where the condition holds (false:
 /// where it fails).
 fn masked_array(stmt: &Stmt) -> Option<(u32, bool, ArrayId)> {
-    let Some(&Node::Select(condition, x, y)) = stmt.value.nodes.last() else { return None };
+    let Some(&ExprNode::Select(condition, x, y)) = stmt.value.nodes.last() else { return None };
     let own = |at: u32| match &stmt.value.nodes[at as usize] {
-        Node::Access(array, index) if *index == stmt.out_index => Some(*array),
+        ExprNode::Access(array, index) if *index == stmt.out_index => Some(*array),
         _ => None,
     };
     let map = stmt.reduce.is_none() && stmt.scan.is_none() && one_each(stmt);
@@ -363,7 +363,7 @@ fn shortened(
         short.out_index[place] = own.clone();
     }
     for node in &mut short.value.nodes {
-        if let Node::Access(array, index) = node
+        if let ExprNode::Access(array, index) = node
             && let Some(&place) = places.get(array)
         {
             index[place] = own.clone();

@@ -10,7 +10,7 @@ use crate::domain::bounds::{Guard, stored};
 use crate::graph::axes::restrict;
 use crate::graph::expr::Builder;
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::DType;
 
@@ -119,11 +119,11 @@ impl Factored {
         let Prefix { stmt, monoid, .. } = &self.prefix;
         let kept = set(stmt.kept_axes().into_iter());
         let mut builder = Builder::default();
-        let root = builder.push(Node::Access(reduced, at));
+        let root = builder.push(ExprNode::Access(reduced, at));
         let mut root = first(&mut builder, root);
         for &(inverse, node) in &self.kept {
             let operand = import(&mut builder, &stmt.value, node);
-            root = builder.push(Node::Binary(self.ops.op(inverse), root, operand));
+            root = builder.push(ExprNode::Binary(self.ops.op(inverse), root, operand));
         }
         let value = builder.finish(root);
         let map = restrict(Stmt { value, ..stmt.clone() }, |axis| kept >> axis & 1 == 1);

@@ -10,7 +10,7 @@ use super::{Prefix, mentions, set};
 use crate::graph::axes::restrict;
 use crate::graph::expr::{Builder, same_expr};
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, UnaryOp};
 
@@ -42,7 +42,7 @@ pub(super) fn lower(graph: &mut Graph, sum: &Factored, exponent: &Exponent) {
             (graph.new_array(sum.dtype, moved_shape(stmt, kept)), places)
         }
     };
-    let nodes = vec![Node::Access(level.array, at_q), Node::Access(elements, own)];
+    let nodes = vec![ExprNode::Access(level.array, at_q), ExprNode::Access(elements, own)];
     let mut axes = stmt.axes.clone();
     axes[*q].name.clone_from(&stmt.axes[*p].name);
     let scan = Stmt {
@@ -78,21 +78,21 @@ fn finish(
         }
         let mut power = match level.term {
             Some(_) => None,
-            None => Some(builder.push(Node::Access(level.array, level.index.clone()))),
+            None => Some(builder.push(ExprNode::Access(level.array, level.index.clone()))),
         };
         for &(negative, node) in &others {
             let node = import(builder, &stmt.value, node);
             power = Some(match (power, negative) {
                 (None, false) => node,
-                (None, true) => builder.push(Node::Unary(UnaryOp::Neg, node)),
+                (None, true) => builder.push(ExprNode::Unary(UnaryOp::Neg, node)),
                 (Some(left), negative) => {
-                    builder.push(Node::Binary(Operators::TERMS.op(negative), left, node))
+                    builder.push(ExprNode::Binary(Operators::TERMS.op(negative), left, node))
                 }
             });
         }
         let Some(power) = power else { return root };
-        let factor = builder.push(Node::Unary(UnaryOp::Exp, power));
-        builder.push(Node::Binary(BinaryOp::Mul, root, factor))
+        let factor = builder.push(ExprNode::Unary(UnaryOp::Exp, power));
+        builder.push(ExprNode::Binary(BinaryOp::Mul, root, factor))
     });
 }
 
@@ -114,10 +114,10 @@ fn elements(
     let mut builder = Builder::default();
     let weight = sum.join_reduced(&mut builder);
     let exponent = import(&mut builder, reduced, reduced.nodes.len() as u32 - 1);
-    let level = builder.push(Node::Access(level, at));
-    let above = builder.push(Node::Binary(BinaryOp::Sub, exponent, level));
-    let power = builder.push(Node::Unary(UnaryOp::Exp, above));
-    let root = builder.push(Node::Binary(BinaryOp::Mul, weight, power));
+    let level = builder.push(ExprNode::Access(level, at));
+    let above = builder.push(ExprNode::Binary(BinaryOp::Sub, exponent, level));
+    let power = builder.push(ExprNode::Unary(UnaryOp::Exp, above));
+    let root = builder.push(ExprNode::Binary(BinaryOp::Mul, weight, power));
     let value = builder.finish(root);
     let kept = stmt.kept_axes();
     let uses = |a: usize| value.nodes.iter().flat_map(|n| n.indices()).any(|e| mentions(e, a));
@@ -142,7 +142,7 @@ impl Level {
     fn of_term(graph: &Graph, prefix: &Prefix, sum: &Exponent, value: &Expr) -> Option<Self> {
         let nodes = &prefix.stmt.value.nodes;
         sum.kept.iter().filter(|(negative, _)| *negative).find_map(|&(_, term)| {
-            let Node::Access(array, index) = &nodes[term as usize] else { return None };
+            let ExprNode::Access(array, index) = &nodes[term as usize] else { return None };
             let stmt = graph.statements.iter().find(|stmt| stmt.out == *array)?;
             let is = Prefix::all(stmt).iter().any(|own| is_level(own, (prefix, index, value)));
             is.then(|| Self { array: *array, index: index.clone(), term: Some(term) })

@@ -16,7 +16,7 @@ use crate::domain::peel::chain;
 use crate::graph::axes::restrict;
 use crate::graph::coverage;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init, Terms};
 use ijk_types::{Monoid, Reducer};
 
@@ -120,11 +120,11 @@ impl Prefix {
     }
 
     /// The scanned access; adds a statement that computes its array if the value is more than an access.
-    fn elements(&self, graph: &mut Graph) -> Node {
+    fn elements(&self, graph: &mut Graph) -> ExprNode {
         let (stmt, used) = (&self.stmt, self.used());
         let reduced = self.reduced();
-        let plain = |node: &&Node| node.indices().iter().all(IndexExpr::is_affine);
-        if let Some(access @ Node::Access(..)) = stmt.as_leaf().filter(plain)
+        let plain = |node: &&ExprNode| node.indices().iter().all(IndexExpr::is_affine);
+        if let Some(access @ ExprNode::Access(..)) = stmt.as_leaf().filter(plain)
             && stmt.guards.is_empty()
             && reduced == 0
         {
@@ -141,11 +141,11 @@ impl Prefix {
             ..stmt.clone()
         };
         lower(graph, restrict(elements, |axis| (own | reduced) >> axis & 1 == 1));
-        Node::Access(array, self.index(own))
+        ExprNode::Access(array, self.index(own))
     }
 
     /// The scan of `elements` into an array, over a set of axes.
-    fn scan(&self, out: ArrayId, out_index: Vec<IndexExpr>, elements: Node, over: u64) -> Stmt {
+    fn scan(&self, out: ArrayId, out_index: Vec<IndexExpr>, elements: ExprNode, over: u64) -> Stmt {
         let mut axes = self.stmt.axes.clone();
         axes[self.q].name.clone_from(&self.stmt.axes[self.p].name);
         let scan = Stmt {
@@ -173,7 +173,7 @@ impl Prefix {
         let piece = |place: IndexExpr, range: (i128, i128)| {
             let mut index = self.index(used);
             index.push(place);
-            let value = Expr { nodes: vec![Node::Access(sums, index)] };
+            let value = Expr { nodes: vec![ExprNode::Access(sums, index)] };
             let stmt = Stmt { value, guards: Vec::new(), ..self.stmt.clone() };
             let all = |axis: &Axis| (0, i128::from(axis.extent) - 1);
             let mut bounds: Vec<_> = stmt.axes.iter().map(all).collect();

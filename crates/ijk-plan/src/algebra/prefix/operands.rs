@@ -3,7 +3,7 @@
 use super::factors::Exponent;
 use super::{Prefix, mentions};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::{Expr, Node};
+use crate::graph::{Expr, ExprNode};
 use ijk_types::{BinaryOp, DType, Monoid, UnaryOp, scalar};
 
 /// A node, and true if it is a divisor or is subtracted.
@@ -37,9 +37,9 @@ impl Operators {
         self.without.filter(|_| inverse).unwrap_or(self.with)
     }
 
-    fn identity(self, dtype: DType) -> Node {
+    fn identity(self, dtype: DType) -> ExprNode {
         let monoid = if self.with == BinaryOp::Mul { Monoid::Mul } else { Monoid::Add };
-        Node::Const(scalar::identity(monoid, dtype))
+        ExprNode::Const(scalar::identity(monoid, dtype))
     }
 }
 
@@ -60,9 +60,9 @@ pub(super) fn join(
             (None, false) => node,
             (None, true) => {
                 let start = builder.push(ops.identity(dtype));
-                builder.push(Node::Binary(ops.op(true), start, node))
+                builder.push(ExprNode::Binary(ops.op(true), start, node))
             }
-            (Some(left), inverse) => builder.push(Node::Binary(ops.op(inverse), left, node)),
+            (Some(left), inverse) => builder.push(ExprNode::Binary(ops.op(inverse), left, node)),
         });
     }
     joined.unwrap_or_else(|| builder.push(ops.identity(dtype)))
@@ -75,7 +75,7 @@ pub(super) fn import(builder: &mut Builder, value: &Expr, node: u32) -> u32 {
 
 /// For each node of a value, its dependence on the position and on the reduced axes.
 pub(super) struct Sides<'a> {
-    nodes: &'a [Node],
+    nodes: &'a [ExprNode],
     sides: Vec<(bool, bool)>,
 }
 
@@ -108,10 +108,10 @@ impl<'a> Sides<'a> {
         while let Some((inverse, at)) = open.pop() {
             let mixed = self.of_node(at) == (true, true);
             match self.nodes[at as usize] {
-                Node::Binary(op, x, y) if mixed && op == ops.with => {
+                ExprNode::Binary(op, x, y) if mixed && op == ops.with => {
                     open.extend([(inverse, y), (inverse, x)]);
                 }
-                Node::Binary(op, x, y) if mixed && ops.without == Some(op) => {
+                ExprNode::Binary(op, x, y) if mixed && ops.without == Some(op) => {
                     open.extend([(!inverse, y), (inverse, x)]);
                 }
                 _ => all.push((inverse, at)),
@@ -122,7 +122,7 @@ impl<'a> Sides<'a> {
 
     /// Terms of an exponential, if each depends on one side only.
     pub(super) fn exponent(&self, node: u32) -> Option<Exponent> {
-        let Node::Unary(UnaryOp::Exp, of) = self.nodes[node as usize] else { return None };
+        let ExprNode::Unary(UnaryOp::Exp, of) = self.nodes[node as usize] else { return None };
         let (mut kept, mut reduced) = (Vec::new(), Vec::new());
         for (negative, term) in self.flatten(of, Operators::TERMS) {
             match self.of_node(term) {

@@ -6,7 +6,7 @@
 use super::NEST_COST;
 use super::terms::{Algebra, Terms};
 use crate::canonical::simplify::{digits_of, inline};
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::ArrayId;
 
 /// Use-def information of a graph.
@@ -44,7 +44,9 @@ impl Chains {
     fn find<'a>(&self, graph: &'a Graph, stmt: &Stmt, algebra: &Algebra) -> Option<&'a Stmt> {
         let terms = Terms::of(&stmt.value, algebra);
         terms.all.iter().find_map(|term| {
-            let Node::Access(array, _) = &stmt.value.nodes[term.root as usize] else { return None };
+            let ExprNode::Access(array, _) = &stmt.value.nodes[term.root as usize] else {
+                return None;
+            };
             self.alone(graph, *array).filter(|found| is_product(graph, found, algebra))
         })
     }
@@ -63,7 +65,7 @@ impl Chains {
 
 /// Tells whether a statement is an unguarded map whose value is a product, and covers its array.
 fn is_product(graph: &Graph, stmt: &Stmt, algebra: &Algebra) -> bool {
-    let Some(Node::Binary(root, ..)) = stmt.value.nodes.last() else { return false };
+    let Some(ExprNode::Binary(root, ..)) = stmt.value.nodes.last() else { return false };
     (*root == algebra.op || Some(*root) == algebra.inverse())
         && stmt.guards.is_empty()
         && stmt.scan.is_none()

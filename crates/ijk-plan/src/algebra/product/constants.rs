@@ -6,7 +6,7 @@ use super::terms::{Algebra, Terms};
 use super::{product, quotient};
 use crate::SMALL_DOMAIN;
 use crate::graph::expr::{Builder, extract, same_bits};
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// The statement with all constant factors and divisors folded into one, if there are several.
@@ -24,7 +24,7 @@ pub(super) fn joined(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     let (mut number, mut count) = (algebra.one(), 0);
     let (mut factors, mut divisors): (Vec<Expr>, Vec<Expr>) = (Vec::new(), Vec::new());
     for term in &terms.all {
-        if let Node::Const(c) = stmt.value.nodes[term.root as usize] {
+        if let ExprNode::Const(c) = stmt.value.nodes[term.root as usize] {
             let op = if term.inverse { BinaryOp::Div } else { BinaryOp::Mul };
             (number, count) = (scalar::binary(op, number, c).ok()?, count + 1);
             continue;
@@ -37,13 +37,13 @@ pub(super) fn joined(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     }
     let mut value = quotient(&algebra, &factors, &divisors);
     if !same_bits(number, algebra.one()) {
-        let number = Expr { nodes: vec![Node::Const(number)] };
+        let number = Expr { nodes: vec![ExprNode::Const(number)] };
         value = product(algebra.op, [&value, &number].into_iter());
     }
     if terms.negative {
         let mut builder = Builder::default();
         let root = builder.push_all(&value);
-        let root = builder.push(Node::Unary(UnaryOp::Neg, root));
+        let root = builder.push(ExprNode::Unary(UnaryOp::Neg, root));
         value = builder.finish(root);
     }
     Some(Stmt { value, ..stmt.clone() })

@@ -4,7 +4,7 @@ use super::axes_in;
 use crate::domain::bounds::{self, Guard};
 use crate::graph::axes::{Axes, of_indices};
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node};
+use crate::graph::{Expr, ExprNode, Graph};
 use ijk_ir::core::IndexExpr;
 
 /// One operand of a product.
@@ -29,7 +29,7 @@ impl Factor {
                 lie.push(axis);
             }
         };
-        let mut reads: Vec<&[IndexExpr]> = self.value.nodes.iter().map(Node::indices).collect();
+        let mut reads: Vec<&[IndexExpr]> = self.value.nodes.iter().map(ExprNode::indices).collect();
         reads.sort_by_key(|index| std::cmp::Reverse(of_indices(*index).len()));
         for e in reads.into_iter().flatten() {
             index::for_each_axis(e, &mut |axis| add(axis.0));
@@ -41,12 +41,12 @@ impl Factor {
     pub(super) fn is_plain(&self) -> bool {
         let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
         self.guards.is_empty()
-            && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
+            && matches!(&self.value.nodes[..], [ExprNode::Access(_, index)] if affine(index))
     }
 
     /// Tells whether it is a gather.
     pub(super) fn is_gathered(&self) -> bool {
-        matches!(&self.value.nodes[..], [Node::Access(_, places)] if places.iter().any(index::reads))
+        matches!(&self.value.nodes[..], [ExprNode::Access(_, places)] if places.iter().any(index::reads))
     }
 
     /// Tells whether all its accesses are in bounds at all points, without guards.
@@ -55,7 +55,9 @@ impl Factor {
             !index::reads(e) && bounds::holds(e, *extent, extents)
         };
         self.value.nodes.iter().all(|node| match node {
-            Node::Access(array, index) => index.iter().zip(&graph.array(*array).shape).all(inside),
+            ExprNode::Access(array, index) => {
+                index.iter().zip(&graph.array(*array).shape).all(inside)
+            }
             other => !other.indices().iter().any(index::reads),
         })
     }

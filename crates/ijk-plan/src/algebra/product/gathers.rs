@@ -6,13 +6,13 @@
 
 use super::post_ops::PostOps;
 use super::terms::{Algebra, Terms};
-use super::{NEST_COST, Product, axes_in, quotient};
+use super::{NEST_COST, ReducedProduct, axes_in, quotient};
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::{Guard, one_each};
 use crate::graph::axes::{of_indices, restrict};
 use crate::graph::expr::extract;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
@@ -50,7 +50,7 @@ fn kept_points(stmt: &Stmt) -> u64 {
 
 fn cost_of(graph: &Graph, stmt: &Stmt) -> u64 {
     let nest = stmt.points().saturating_mul(NEST_COST);
-    Product::new(graph, stmt).map_or(nest, |product| product.plan().cost)
+    ReducedProduct::new(graph, stmt).map_or(nest, |product| product.plan().cost)
 }
 
 impl Parts {
@@ -70,7 +70,8 @@ impl Parts {
         let (core, post_ops) = (stmt.value.clone(), PostOps::default());
         let whole = Self { monoid, algebra: None, core, post_ops, gathers };
         let mut parts = whole.taken_apart(graph, stmt, &kept);
-        let indices: Vec<&IndexExpr> = parts.core.nodes.iter().flat_map(Node::indices).collect();
+        let indices: Vec<&IndexExpr> =
+            parts.core.nodes.iter().flat_map(ExprNode::indices).collect();
         parts.gathers.retain(|(e, _)| indices.contains(&e));
         (!parts.gathers.is_empty()).then_some(parts)
     }
@@ -142,7 +143,7 @@ impl Parts {
         })?);
         let rows = self.gathers.iter().map(|(e, _)| e.clone());
         let rest = index::of_axes(self.kept(stmt, &used));
-        let reduced = Node::Access(array, rows.chain(rest).collect());
+        let reduced = ExprNode::Access(array, rows.chain(rest).collect());
         let value = match &self.algebra {
             Some(algebra) => self.post_ops.value(algebra, reduced, None),
             None => Expr { nodes: vec![reduced] },
@@ -159,7 +160,7 @@ impl Parts {
 fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
     let mut found: Vec<Guard> = Vec::new();
     for node in &stmt.value.nodes {
-        let Node::Access(array, index) = node else { continue };
+        let ExprNode::Access(array, index) = node else { continue };
         for (e, &extent) in index.iter().zip(&graph.array(*array).shape) {
             if !index::reads(e) {
                 continue;

@@ -7,7 +7,7 @@ use super::chain::Chains;
 use super::terms::{Algebra, Terms};
 use crate::graph::expr::Builder;
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
@@ -21,7 +21,7 @@ pub(super) fn gathering(graph: &Graph, chains: &Chains, stmt: &Stmt) -> Option<(
     let terms = Terms::of(&stmt.value, &algebra);
     let factors = terms.all.iter().filter(|term| !term.inverse && algebra.op == BinaryOp::Mul);
     factors.map(|term| term.root).find_map(|root| {
-        let Node::Access(array, index) = &stmt.value.nodes[root as usize] else { return None };
+        let ExprNode::Access(array, index) = &stmt.value.nodes[root as usize] else { return None };
         let found = chains.alone(graph, *array).filter(|found| stores_rows(graph, found))?;
         let wide = inlined(stmt, root, index, found)?;
         Some((wide, found.points().saturating_mul(NEST_COST)))
@@ -30,8 +30,7 @@ pub(super) fn gathering(graph: &Graph, chains: &Chains, stmt: &Stmt) -> Option<(
 
 /// Tells whether a statement stores a gather into each element of its array, and 0 at skipped points.
 fn stores_rows(graph: &Graph, stmt: &Stmt) -> bool {
-    let gathers =
-        matches!(stmt.as_leaf(), Some(Node::Access(_, index)) if index.iter().any(index::reads));
+    let gathers = matches!(stmt.as_leaf(), Some(ExprNode::Access(_, index)) if index.iter().any(index::reads));
     let adds = matches!(stmt.reduce, None | Some(Reducer::Monoid(Monoid::Add)));
     let fresh = matches!(stmt.init, Init::Zero | Init::Identity(Monoid::Add));
     let shape = &graph.array(stmt.out).shape;

@@ -19,7 +19,7 @@ use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::coverage;
 use crate::graph::expr::{Builder, extract, same_bits};
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use crate::plan::Contraction;
 use chain::Chains;
 use factor::{Factor, guards_of};
@@ -36,8 +36,8 @@ const NEST_COST: u64 = 4;
 
 /// Runs the pass.
 pub(crate) fn order_products(graph: &mut Graph) {
-    let products: Vec<Option<Product>> =
-        graph.statements.iter().map(|stmt| Product::new(graph, stmt)).collect();
+    let products: Vec<Option<ReducedProduct>> =
+        graph.statements.iter().map(|stmt| ReducedProduct::new(graph, stmt)).collect();
     if products.iter().all(Option::is_none) && !graph.statements.iter().any(reduces_gathers) {
         return drop_dead(graph);
     }
@@ -60,7 +60,7 @@ fn reduces_gathers(stmt: &Stmt) -> bool {
 
 /// Adds a statement, or those that replace it.
 fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
-    let product = Product::new(graph, &stmt);
+    let product = ReducedProduct::new(graph, &stmt);
     lower_product(graph, chains, (product, stmt), out);
 }
 
@@ -68,7 +68,7 @@ fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
 fn lower_product(
     graph: &mut Graph,
     chains: &Chains,
-    (product, stmt): (Option<Product>, Stmt),
+    (product, stmt): (Option<ReducedProduct>, Stmt),
     out: &mut Vec<Stmt>,
 ) {
     let stmt = match product {
@@ -95,7 +95,7 @@ fn lower_product(
 }
 
 /// A statement that reduces a product.
-struct Product {
+struct ReducedProduct {
     op: BinaryOp,
     monoid: Monoid,
     dtype: DType,
@@ -113,14 +113,14 @@ struct Product {
 }
 
 /// Strategy of a product, and its cost.
-struct Plan {
+struct Strategy {
     moves: Vec<PlacedMove>,
     /// True if post-operations are applied behind the reduction, by a separate statement.
     split: bool,
     cost: u64,
 }
 
-impl Product {
+impl ReducedProduct {
     fn new(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
         // A single term has no order, and no post-operation.
@@ -137,7 +137,7 @@ impl Product {
         {
             return Some(product);
         }
-        let &Node::Binary(op, x, y) = stmt.value.nodes.last()? else { return None };
+        let &ExprNode::Binary(op, x, y) = stmt.value.nodes.last()? else { return None };
         if types[x as usize] != dtype || !stmt.guards.is_empty() {
             return None;
         }
@@ -211,7 +211,7 @@ impl Product {
         let mut groups: Vec<(Axes, Vec<Expr>, Vec<Expr>)> = Vec::new();
         for term in &terms.all {
             let expr = extract(&value.nodes, term.root);
-            if matches!(expr.nodes[..], [Node::Const(x)] if same_bits(x, algebra.one())) {
+            if matches!(expr.nodes[..], [ExprNode::Const(x)] if same_bits(x, algebra.one())) {
                 continue;
             }
             let axes = axes_in(&expr);
@@ -279,7 +279,7 @@ impl Product {
     }
 
     /// The cheapest strategy, for the statement itself or with the products that it reads inlined.
-    fn best(self, graph: &Graph, chains: &Chains, stmt: Stmt) -> (Self, Plan, Stmt) {
+    fn best(self, graph: &Graph, chains: &Chains, stmt: Stmt) -> (Self, Strategy, Stmt) {
         let plan = self.plan();
         if let Some(algebra) = &self.algebra
             && let Some((wide, others)) = chains.multiplied_out(graph, &stmt, algebra)
@@ -294,10 +294,11 @@ impl Product {
     }
 
     /// Chooses the order in which factors are joined down to two, or a single loop nest.
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> Strategy {
         let all: Vec<u32> = (0..self.extents.len() as u32).collect();
         let points = self.points(&all);
-        let nest = Plan { moves: Vec::new(), split: false, cost: points.saturating_mul(NEST_COST) };
+        let nest =
+            Strategy { moves: Vec::new(), split: false, cost: points.saturating_mul(NEST_COST) };
         let left = self.left(&self.factors);
         let (moves, core) = match self.factors.len() {
             1 => (Vec::new(), self.points(&self.factors[0].axes).saturating_mul(NEST_COST)),
@@ -307,13 +308,17 @@ impl Product {
             return nest;
         }
         if self.is_bare() {
-            return if core < nest.cost { Plan { moves, split: false, cost: core } } else { nest };
+            return if core < nest.cost {
+                Strategy { moves, split: false, cost: core }
+            } else {
+                nest
+            };
         }
         let occupied = if self.skips(&moves) { 0 } else { self.occupied_points() };
         let elements = self.points(&self.all_kept).saturating_add(occupied);
         let cost = core.saturating_add(elements.saturating_mul(NEST_COST));
         let fewer = elements.saturating_mul(FEWER) <= points && core <= nest.cost;
-        if fewer || cost < nest.cost { Plan { moves, split: true, cost } } else { nest }
+        if fewer || cost < nest.cost { Strategy { moves, split: true, cost } } else { nest }
     }
 
     /// Tells whether the reduction stays one guarded loop nest without stored factors: elements without points keep
@@ -377,7 +382,7 @@ impl Product {
     /// Adds the statements that compute a statement.
     fn lower(
         &self,
-        plan: &Plan,
+        plan: &Strategy,
         graph: &mut Graph,
         chains: &Chains,
         stmt: Stmt,
@@ -409,11 +414,11 @@ impl Product {
             _ => self.reduce(plan, graph, core, out),
         }
         let skips = self.skips(&plan.moves);
-        self.add_post_ops((&algebra, skips), Node::Access(array, index), graph, &stmt, out);
+        self.add_post_ops((&algebra, skips), ExprNode::Access(array, index), graph, &stmt, out);
     }
 
     /// Adds the statements that compute the reduction of the factors.
-    fn reduce(&self, plan: &Plan, graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn reduce(&self, plan: &Strategy, graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
         let mut factors = self.factors.clone();
         let mut left = self.left(&factors);
         for placed in &plan.moves {
@@ -528,7 +533,7 @@ impl Product {
             span: self.span,
         };
         out.push(restrict(stmt, |axis| axes.binary_search(&(axis as u32)).is_ok()));
-        Factor::of(Expr { nodes: vec![Node::Access(array, index)] })
+        Factor::of(Expr { nodes: vec![ExprNode::Access(array, index)] })
     }
 
     /// Product of factors, from left to right.
@@ -543,14 +548,14 @@ fn product<'e>(op: BinaryOp, exprs: impl Iterator<Item = &'e Expr>) -> Expr {
     let mut root = None;
     for expr in exprs {
         let right = builder.push_all(expr);
-        root = Some(root.map_or(right, |left| builder.push(Node::Binary(op, left, right))));
+        root = Some(root.map_or(right, |left| builder.push(ExprNode::Binary(op, left, right))));
     }
     builder.finish(root.unwrap_or(0))
 }
 
 /// Product of factors divided by divisors, from left to right.
 fn quotient(algebra: &Algebra, factors: &[Expr], divisors: &[Expr]) -> Expr {
-    let one = Expr { nodes: vec![Node::Const(algebra.one())] };
+    let one = Expr { nodes: vec![ExprNode::Const(algebra.one())] };
     let factors = if factors.is_empty() { std::slice::from_ref(&one) } else { factors };
     let dividend = product(algebra.op, factors.iter());
     let inverse = algebra.inverse().unwrap_or(algebra.op);
@@ -559,5 +564,5 @@ fn quotient(algebra: &Algebra, factors: &[Expr], divisors: &[Expr]) -> Expr {
 
 /// Axes that an expression depends on.
 fn axes_in(value: &Expr) -> Axes {
-    of_indices(value.nodes.iter().flat_map(Node::indices))
+    of_indices(value.nodes.iter().flat_map(ExprNode::indices))
 }

@@ -1,12 +1,12 @@
 //! Post-operations: factors without reduced axes, applied to the result of the reduction.
 
-use super::Product;
+use super::ReducedProduct;
 use super::terms::Algebra;
 use crate::domain::bounds::Guard;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::expr::Builder;
 use crate::graph::index;
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
@@ -40,35 +40,40 @@ impl PostOps {
     }
 
     /// The value with the operations applied to `reduced`.
-    pub(super) fn value(&self, algebra: &Algebra, reduced: Node, occupied: Option<Node>) -> Expr {
+    pub(super) fn value(
+        &self,
+        algebra: &Algebra,
+        reduced: ExprNode,
+        occupied: Option<ExprNode>,
+    ) -> Expr {
         let mut builder = Builder::default();
         let mut root = builder.push(reduced);
         for (op, exprs) in [(Some(algebra.op), &self.factors), (algebra.inverse(), &self.divisors)]
         {
             let (constants, others): (Vec<_>, Vec<_>) =
-                exprs.iter().partition(|expr| matches!(expr.nodes[..], [Node::Const(_)]));
+                exprs.iter().partition(|expr| matches!(expr.nodes[..], [ExprNode::Const(_)]));
             let mut constant = None;
             for expr in constants {
                 let next = builder.push_all(expr);
                 constant = Some(
-                    constant.map_or(next, |c| builder.push(Node::Binary(algebra.op, c, next))),
+                    constant.map_or(next, |c| builder.push(ExprNode::Binary(algebra.op, c, next))),
                 );
             }
             let others: Vec<u32> = others.into_iter().map(|e| builder.push_all(e)).collect();
             for factor in constant.into_iter().chain(others) {
-                root = builder.push(Node::Binary(op.unwrap_or(algebra.op), root, factor));
+                root = builder.push(ExprNode::Binary(op.unwrap_or(algebra.op), root, factor));
             }
         }
         // A sum that starts from 0 is never -0.
         if algebra.op == BinaryOp::Mul && !self.keeps_zero() && algebra.dtype != DType::Bool {
-            let zero = builder.push(Node::Const(scalar::identity(Monoid::Add, algebra.dtype)));
+            let zero = builder.push(ExprNode::Const(scalar::identity(Monoid::Add, algebra.dtype)));
             let op = if self.negative { BinaryOp::Sub } else { BinaryOp::Add };
-            root = builder.push(Node::Binary(op, zero, root));
+            root = builder.push(ExprNode::Binary(op, zero, root));
         }
         if let Some(occupied) = occupied {
             let identity = scalar::identity(algebra.monoid, algebra.dtype);
-            let [condition, none] = [occupied, Node::Const(identity)].map(|n| builder.push(n));
-            root = builder.push(Node::Select(condition, root, none));
+            let [condition, none] = [occupied, ExprNode::Const(identity)].map(|n| builder.push(n));
+            root = builder.push(ExprNode::Select(condition, root, none));
         }
         builder.finish(root)
     }
@@ -76,20 +81,20 @@ impl PostOps {
 
 fn is_positive(factor: &Expr) -> bool {
     match factor.nodes[..] {
-        [Node::Const(Scalar::F32(x))] => x > 0.0 && x.is_finite(),
-        [Node::Const(Scalar::F64(x))] => x > 0.0 && x.is_finite(),
-        [Node::Const(Scalar::I32(_) | Scalar::I64(_) | Scalar::Bool(_))] => true,
+        [ExprNode::Const(Scalar::F32(x))] => x > 0.0 && x.is_finite(),
+        [ExprNode::Const(Scalar::F64(x))] => x > 0.0 && x.is_finite(),
+        [ExprNode::Const(Scalar::I32(_) | Scalar::I64(_) | Scalar::Bool(_))] => true,
         _ => false,
     }
 }
 
-impl Product {
+impl ReducedProduct {
     /// Adds the statement that applies the post-operations. Elements without points are masked, unless `skips` says
     /// that the reduction leaves the identity there.
     pub(super) fn add_post_ops(
         &self,
         (algebra, skips): (&Algebra, bool),
-        reduced: Node,
+        reduced: ExprNode,
         graph: &mut Graph,
         stmt: &Stmt,
         out: &mut Vec<Stmt>,
@@ -139,7 +144,7 @@ impl Product {
     }
 
     /// Adds the statement that computes which elements have points, if some may have none; returns the access to it.
-    fn occupied(&self, graph: &mut Graph, stmt: &Stmt, out: &mut Vec<Stmt>) -> Option<Node> {
+    fn occupied(&self, graph: &mut Graph, stmt: &Stmt, out: &mut Vec<Stmt>) -> Option<ExprNode> {
         if self.occupied_points() == 0 {
             return None;
         }
@@ -153,11 +158,11 @@ impl Product {
             out_index: index.clone(),
             init: Init::Identity(Monoid::Or),
             reduce: Some(Reducer::Monoid(Monoid::Or)),
-            value: Expr { nodes: vec![Node::Const(Scalar::Bool(true))] },
+            value: Expr { nodes: vec![ExprNode::Const(Scalar::Bool(true))] },
             guards: self.reduced_guards().into_iter().cloned().collect(),
             ..stmt.clone()
         };
         out.push(restrict(any, |axis| axes.contains(&(axis as u32))));
-        Some(Node::Access(array, index))
+        Some(ExprNode::Access(array, index))
     }
 }

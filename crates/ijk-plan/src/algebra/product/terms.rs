@@ -1,7 +1,7 @@
 //! Decomposition of a reduced value into the terms of a product.
 
 use crate::graph::expr;
-use crate::graph::{Expr, Node};
+use crate::graph::{Expr, ExprNode};
 use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
 
 /// Greatest number of terms: a value with shared nodes can have exponentially many.
@@ -22,7 +22,7 @@ impl Algebra {
     pub(crate) fn of(monoid: Monoid, dtype: DType, value: &Expr) -> Option<Self> {
         use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
         let root = match value.nodes.last()? {
-            Node::Binary(op, ..) => Some(*op),
+            ExprNode::Binary(op, ..) => Some(*op),
             _ => None,
         };
         let op = match (monoid, root) {
@@ -99,34 +99,34 @@ impl Terms {
     ) -> bool {
         let mut then = |root: u32, inverse: bool| open.push(Term { root, inverse });
         match value.nodes[root as usize] {
-            Node::Binary(op, x, y) if op == algebra.op => {
+            ExprNode::Binary(op, x, y) if op == algebra.op => {
                 then(y, inverse);
                 then(x, inverse);
             }
-            Node::Binary(op, x, y) if Some(op) == algebra.inverse() => {
+            ExprNode::Binary(op, x, y) if Some(op) == algebra.inverse() => {
                 then(y, !inverse);
                 then(x, inverse);
             }
-            Node::Unary(UnaryOp::Recip, x) if algebra.inverse() == Some(BinaryOp::Div) => {
+            ExprNode::Unary(UnaryOp::Recip, x) if algebra.inverse() == Some(BinaryOp::Div) => {
                 then(x, !inverse);
             }
-            Node::Unary(UnaryOp::Neg, x) if algebra.has_sign() => {
+            ExprNode::Unary(UnaryOp::Neg, x) if algebra.has_sign() => {
                 self.negative = !self.negative;
                 then(x, inverse);
             }
-            Node::Binary(BinaryOp::Sub, zero, x)
+            ExprNode::Binary(BinaryOp::Sub, zero, x)
                 if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
             {
                 self.negative = !self.negative;
                 then(x, inverse);
             }
             // These differ in the sign of a zero only, which a sum that starts from 0 drops.
-            Node::Binary(BinaryOp::Add, zero, x)
+            ExprNode::Binary(BinaryOp::Add, zero, x)
                 if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
             {
                 then(x, inverse);
             }
-            Node::Binary(BinaryOp::Add | BinaryOp::Sub, x, zero)
+            ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub, x, zero)
                 if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
             {
                 then(x, inverse);
@@ -137,6 +137,6 @@ impl Terms {
     }
 }
 
-fn is_zero(node: &Node) -> bool {
-    matches!(node, Node::Const(value) if expr::is_zero(*value))
+fn is_zero(node: &ExprNode) -> bool {
+    matches!(node, ExprNode::Const(value) if expr::is_zero(*value))
 }

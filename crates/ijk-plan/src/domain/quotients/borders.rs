@@ -7,7 +7,7 @@
 use super::Division;
 use crate::SMALL_DOMAIN;
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Terms};
 
 /// Least number of points per element of a copy that pays by itself.
@@ -22,24 +22,26 @@ pub(super) fn copied(graph: &mut Graph, stmt: &Stmt, whole: u64) -> Option<(Stmt
         return None;
     }
     let (array, index) = stmt.value.nodes.iter().find_map(|node| match node {
-        Node::Access(array, index) if is_worth(graph, stmt, (*array, index), whole) => {
+        ExprNode::Access(array, index) if is_worth(graph, stmt, (*array, index), whole) => {
             Some((*array, index.clone()))
         }
         _ => None,
     })?;
     let extents = stmt.extents();
-    let windows: Vec<Window> =
-        index.iter().map(|e| Window::of(e, &extents)).collect::<Option<_>>()?;
+    let windows: Vec<IndexValues> =
+        index.iter().map(|e| IndexValues::of(e, &extents)).collect::<Option<_>>()?;
     let shape: Vec<u64> = windows.iter().map(|window| window.extent).collect();
     let copy = graph.new_array(graph.array(array).dtype, shape.clone());
     let axis = |(n, &extent): (usize, &u64)| Axis { name: format!("i{n}"), extent };
     let axes = shape.iter().enumerate().map(axis).collect();
     let from = windows.iter().enumerate().map(|(n, window)| window.copied(n, &shape));
     let from = from.collect::<Option<Vec<_>>>()?;
-    let places = windows.iter().map(Window::place).collect::<Option<Vec<_>>>()?;
-    let statement = Stmt::map(copy, axes, vec![Node::Access(array, from)], stmt.span);
-    let node = |node: &Node| match node {
-        Node::Access(a, i) if *a == array && *i == index => Node::Access(copy, places.clone()),
+    let places = windows.iter().map(IndexValues::place).collect::<Option<Vec<_>>>()?;
+    let statement = Stmt::map(copy, axes, vec![ExprNode::Access(array, from)], stmt.span);
+    let node = |node: &ExprNode| match node {
+        ExprNode::Access(a, i) if *a == array && *i == index => {
+            ExprNode::Access(copy, places.clone())
+        }
         other => other.clone(),
     };
     let nodes = stmt.value.nodes.iter().map(node).collect();
@@ -50,7 +52,8 @@ pub(super) fn copied(graph: &mut Graph, stmt: &Stmt, whole: u64) -> Option<(Stmt
 fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: u64) -> bool {
     let (array, index) = access;
     let extents = stmt.extents();
-    let windows: Option<Vec<Window>> = index.iter().map(|e| Window::of(e, &extents)).collect();
+    let windows: Option<Vec<IndexValues>> =
+        index.iter().map(|e| IndexValues::of(e, &extents)).collect();
     let Some(windows) = windows else { return false };
     let elements = windows.iter().fold(1, |n: u64, window| n.saturating_mul(window.extent));
     let shape = &graph.array(array).shape;
@@ -64,7 +67,7 @@ fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: 
 }
 
 /// Range of an index as a function of an affine expression.
-struct Window {
+struct IndexValues {
     /// The affine expression,
     inner: IndexExpr,
     /// its least value, and the number of its values.
@@ -75,7 +78,7 @@ struct Window {
     divides: bool,
 }
 
-impl Window {
+impl IndexValues {
     fn of(e: &IndexExpr, extents: &[u64]) -> Option<Self> {
         let own = || IndexExpr::axis(AxisId(0));
         let (inner, outer, divides) = match &e.terms[..] {

@@ -1,7 +1,7 @@
 //! Cuts of a domain between which a quotient is constant.
 
 use super::Division;
-use crate::domain::bounds::narrow;
+use crate::domain::bounds::{Interval, narrow};
 use crate::domain::peel::slice;
 use crate::domain::split::{drop_unit_axes, split_axis};
 use crate::graph::Stmt;
@@ -12,14 +12,11 @@ const FEW: usize = 3;
 /// Greatest number of runs that an axis is cut into.
 const MOST_RUNS: usize = 16;
 
-/// First and last value of an axis.
-type Range = (i128, i128);
-
 /// Cuts or splits an axis so that a division has fewer distinct quotients in each part; `None` if no axis helps.
 pub(super) fn parts(stmt: &Stmt, division: &Division) -> Option<Vec<Stmt>> {
     let mut all = Slope::all(stmt, division);
     all.sort_by_key(|slope| std::cmp::Reverse(slope.extent));
-    let cut = |slope: &Slope, ranges: Vec<Range>| {
+    let cut = |slope: &Slope, ranges: Vec<Interval>| {
         let part = |range| slice(stmt, slope.axis, range).map(narrow);
         let parts: Vec<_> = ranges.into_iter().map(part).collect::<Option<_>>()?;
         Some(parts.into_iter().flatten().map(drop_unit_axes).collect())
@@ -86,8 +83,8 @@ impl Slope {
 
     /// Runs of values with one quotient. The values between them, whose quotient depends on other terms, are single
     /// runs, or one run if `merge` is set. `None` if there are more than `most`, or only one.
-    fn runs(&self, most: usize, merge: bool) -> Option<Vec<Range>> {
-        let mut runs: Vec<Range> = Vec::new();
+    fn runs(&self, most: usize, merge: bool) -> Option<Vec<Interval>> {
+        let mut runs: Vec<Interval> = Vec::new();
         let (mut x, mut open) = (0, false);
         while x < self.extent {
             match self.quotient(x) {
@@ -131,7 +128,7 @@ impl Slope {
     }
 
     /// The runs, if there are few.
-    fn few_runs(&self) -> Option<Vec<Range>> {
+    fn few_runs(&self) -> Option<Vec<Interval>> {
         self.runs(FEW, true)
     }
 

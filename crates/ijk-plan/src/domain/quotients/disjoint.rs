@@ -1,13 +1,13 @@
 //! Boxes that write disjoint parts of an array.
 
-use crate::domain::bounds::{one_each, stored};
+use crate::domain::bounds::{Interval, one_each, stored};
 use crate::graph::coverage;
 use crate::graph::{Graph, Stmt};
 use ijk_ir::core::{Atom, IndexExpr, Init};
 use ijk_types::Reducer;
 
 /// First and last position along each axis of an array.
-type Region = Vec<(i128, i128)>;
+type OutputBox = Vec<Interval>;
 
 /// The boxes of a statement as statements that define their elements, if they partition the output and start from
 /// identities.
@@ -20,8 +20,8 @@ pub(super) fn as_definitions(graph: &Graph, stmt: &Stmt, boxes: &[Stmt]) -> Opti
     if boxes.len() < 2 || !own_start || boxes.iter().any(|piece| !piece.guards.is_empty()) {
         return None;
     }
-    let regions: Vec<Region> = boxes.iter().map(region).collect::<Option<_>>()?;
-    let elements = |region: &Region| {
+    let regions: Vec<OutputBox> = boxes.iter().map(region).collect::<Option<_>>()?;
+    let elements = |region: &OutputBox| {
         region.iter().fold(1, |n: i128, (from, to)| n.saturating_mul(to - from + 1))
     };
     let reached = regions.iter().map(elements).fold(0, i128::saturating_add);
@@ -31,7 +31,7 @@ pub(super) fn as_definitions(graph: &Graph, stmt: &Stmt, boxes: &[Stmt]) -> Opti
 }
 
 /// The positions that a statement writes, if they are a box, each written by points that differ in reduced axes only.
-fn region(stmt: &Stmt) -> Option<Region> {
+fn region(stmt: &Stmt) -> Option<OutputBox> {
     let extents = stmt.extents();
     let kept = stmt.kept_axes();
     let determined = coverage::determined(&stmt.out_index, &extents);
@@ -60,7 +60,7 @@ fn region(stmt: &Stmt) -> Option<Region> {
     stmt.out_index.iter().map(&mut along).collect()
 }
 
-fn disjoint(a: &Region, b: &Region) -> bool {
+fn disjoint(a: &OutputBox, b: &OutputBox) -> bool {
     a.iter().zip(b).any(|((a0, a1), (b0, b1))| a1 < b0 || b1 < a0)
 }
 

@@ -13,7 +13,7 @@ use crate::SMALL_DOMAIN;
 use crate::domain::peel::chain;
 use crate::domain::split;
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::{Atom, IndexExpr};
 use ijk_types::Reducer;
 
@@ -77,7 +77,7 @@ fn divides(stmt: &Stmt) -> bool {
 fn for_each_place(stmt: &Stmt, f: &mut impl FnMut(&IndexExpr, bool)) {
     stmt.out_index.iter().for_each(|e| f(e, false));
     for node in &stmt.value.nodes {
-        if let Node::Access(_, index) = node {
+        if let ExprNode::Access(_, index) = node {
             index.iter().for_each(|e| f(e, true));
         }
     }

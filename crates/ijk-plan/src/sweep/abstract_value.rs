@@ -2,7 +2,7 @@
 
 use crate::graph::expr::same_bits;
 use crate::graph::index;
-use crate::graph::{Graph, Node, Stmt, zero};
+use crate::graph::{ExprNode, Graph, Stmt, zero};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(super) type Needs = BTreeSet<ArrayId>;
 
 /// Abstract value at a set of points.
 #[derive(Clone, Debug)]
-pub(super) enum Outside {
+pub(super) enum AbstractValue {
     /// A constant, up to the sign of a zero.
     Known(Scalar, Needs),
     /// Finite, neither infinite nor NaN.
@@ -36,25 +36,25 @@ impl Line<'_> {
     pub(super) fn outside(
         &self,
         range: &Range<i128>,
-        known: &BTreeMap<ArrayId, Outside>,
-    ) -> Outside {
+        known: &BTreeMap<ArrayId, AbstractValue>,
+    ) -> AbstractValue {
         let types = self.graph.node_types(&self.stmt.value);
-        let mut values: Vec<Outside> = Vec::with_capacity(types.len());
+        let mut values: Vec<AbstractValue> = Vec::with_capacity(types.len());
         for (node, &dtype) in self.stmt.value.nodes.iter().zip(&types) {
             let of = |at: u32| &values[at as usize];
             let value = match *node {
-                Node::Access(array, _) => match known.get(&array) {
+                ExprNode::Access(array, _) => match known.get(&array) {
                     Some(value) => value.clone(),
                     None if dtype.is_integer() || dtype == DType::Bool => {
-                        Outside::Finite(Needs::new())
+                        AbstractValue::Finite(Needs::new())
                     }
-                    None => Outside::Finite(Needs::from([array])),
+                    None => AbstractValue::Finite(Needs::from([array])),
                 },
-                Node::Const(value) => Outside::Known(value, Needs::new()),
-                Node::Index(_) => Outside::Finite(Needs::new()),
-                Node::Unary(op, x) => unary(op, of(x)),
-                Node::Binary(op, x, y) => binary(op, of(x), of(y), dtype),
-                Node::Select(c, x, y) => {
+                ExprNode::Const(value) => AbstractValue::Known(value, Needs::new()),
+                ExprNode::Index(_) => AbstractValue::Finite(Needs::new()),
+                ExprNode::Unary(op, x) => unary(op, of(x)),
+                ExprNode::Binary(op, x, y) => binary(op, of(x), of(y), dtype),
+                ExprNode::Select(c, x, y) => {
                     let never = |holds| inside(&self.hull(c, holds), range);
                     match (never(true), never(false)) {
                         (true, _) => of(y).clone(),
@@ -62,19 +62,19 @@ impl Line<'_> {
                         _ => either(of(x), of(y)),
                     }
                 }
-                Node::Random { .. } => Outside::Any,
+                ExprNode::Random { .. } => AbstractValue::Any,
             };
             values.push(value);
         }
-        values.pop().unwrap_or(Outside::Any)
+        values.pop().unwrap_or(AbstractValue::Any)
     }
 
     /// The least range outside of which a condition never holds (or never fails, if `holds` is false).
     pub(super) fn hull(&self, condition: u32, holds: bool) -> Range<i128> {
         match self.stmt.value.nodes[condition as usize] {
-            Node::Const(Scalar::Bool(value)) if value != holds => 0..0,
-            Node::Unary(UnaryOp::Not, x) => self.hull(x, !holds),
-            Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), x, y) => {
+            ExprNode::Const(Scalar::Bool(value)) if value != holds => 0..0,
+            ExprNode::Unary(UnaryOp::Not, x) => self.hull(x, !holds),
+            ExprNode::Binary(op @ (BinaryOp::And | BinaryOp::Or), x, y) => {
                 let (x, y) = (self.hull(x, holds), self.hull(y, holds));
                 match (op == BinaryOp::And) == holds {
                     true => x.start.max(y.start)..x.end.min(y.end),
@@ -83,7 +83,7 @@ impl Line<'_> {
                     false => x.start.min(y.start)..x.end.max(y.end),
                 }
             }
-            Node::Binary(op, x, y) => self.compared(op, (x, y), holds),
+            ExprNode::Binary(op, x, y) => self.compared(op, (x, y), holds),
             _ => self.points[self.axis].clone(),
         }
     }
@@ -151,18 +151,20 @@ impl Line<'_> {
     /// A node as an affine expression of indices.
     fn linear(&self, at: u32) -> Option<IndexExpr> {
         match &self.stmt.value.nodes[at as usize] {
-            Node::Index(e) => e.is_affine().then(|| e.clone()),
-            Node::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
-            Node::Access(array, index) if self.graph.numbers.contains(array) => {
+            ExprNode::Index(e) => e.is_affine().then(|| e.clone()),
+            ExprNode::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
+            ExprNode::Access(array, index) if self.graph.numbers.contains(array) => {
                 let [e] = &index[..] else { return None };
                 e.is_affine().then(|| e.clone())
             }
-            Node::Unary(UnaryOp::Neg, x) => index::scale(&self.linear(*x)?, -1),
-            Node::Binary(BinaryOp::Add, x, y) => index::add(&self.linear(*x)?, &self.linear(*y)?),
-            Node::Binary(BinaryOp::Sub, x, y) => {
+            ExprNode::Unary(UnaryOp::Neg, x) => index::scale(&self.linear(*x)?, -1),
+            ExprNode::Binary(BinaryOp::Add, x, y) => {
+                index::add(&self.linear(*x)?, &self.linear(*y)?)
+            }
+            ExprNode::Binary(BinaryOp::Sub, x, y) => {
                 index::add(&self.linear(*x)?, &index::scale(&self.linear(*y)?, -1)?)
             }
-            Node::Binary(BinaryOp::Mul, x, y) => {
+            ExprNode::Binary(BinaryOp::Mul, x, y) => {
                 let (x, y) = (self.linear(*x)?, self.linear(*y)?);
                 match (x.terms.is_empty(), y.terms.is_empty()) {
                     (true, _) => index::scale(&y, x.constant),
@@ -187,39 +189,44 @@ fn inside(range: &Range<i128>, other: &Range<i128>) -> bool {
 }
 
 /// Join of two abstract values.
-fn either(x: &Outside, y: &Outside) -> Outside {
+fn either(x: &AbstractValue, y: &AbstractValue) -> AbstractValue {
     match (x, y) {
-        (Outside::Known(a, p), Outside::Known(b, q)) if same_bits(*a, *b) => {
-            Outside::Known(*a, union(p, q))
+        (AbstractValue::Known(a, p), AbstractValue::Known(b, q)) if same_bits(*a, *b) => {
+            AbstractValue::Known(*a, union(p, q))
         }
-        (Outside::Finite(p), Outside::Finite(q)) => Outside::Finite(union(p, q)),
-        (Outside::Known(a, p), Outside::Finite(q)) | (Outside::Finite(q), Outside::Known(a, p))
+        (AbstractValue::Finite(p), AbstractValue::Finite(q)) => AbstractValue::Finite(union(p, q)),
+        (AbstractValue::Known(a, p), AbstractValue::Finite(q))
+        | (AbstractValue::Finite(q), AbstractValue::Known(a, p))
             if is_finite(*a) =>
         {
-            Outside::Finite(union(p, q))
+            AbstractValue::Finite(union(p, q))
         }
-        _ => Outside::Any,
+        _ => AbstractValue::Any,
     }
 }
 
-fn unary(op: UnaryOp, x: &Outside) -> Outside {
+fn unary(op: UnaryOp, x: &AbstractValue) -> AbstractValue {
     match x {
         // The sign of the zero is unknown.
-        Outside::Known(value, _) if op == UnaryOp::Recip && is_zero(*value) => Outside::Any,
-        Outside::Known(value, needs) => match scalar::unary(op, *value) {
-            Ok(value) => Outside::Known(value, needs.clone()),
-            Err(_) => Outside::Any,
-        },
-        Outside::Finite(needs) if matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) => {
-            Outside::Finite(needs.clone())
+        AbstractValue::Known(value, _) if op == UnaryOp::Recip && is_zero(*value) => {
+            AbstractValue::Any
         }
-        _ => Outside::Any,
+        AbstractValue::Known(value, needs) => match scalar::unary(op, *value) {
+            Ok(value) => AbstractValue::Known(value, needs.clone()),
+            Err(_) => AbstractValue::Any,
+        },
+        AbstractValue::Finite(needs)
+            if matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) =>
+        {
+            AbstractValue::Finite(needs.clone())
+        }
+        _ => AbstractValue::Any,
     }
 }
 
 /// A binary operator on abstract values.
-fn binary(op: BinaryOp, x: &Outside, y: &Outside, dtype: DType) -> Outside {
-    use Outside::{Any, Finite, Known};
+fn binary(op: BinaryOp, x: &AbstractValue, y: &AbstractValue, dtype: DType) -> AbstractValue {
+    use AbstractValue::{Any, Finite, Known};
     let signed = matches!(op, BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Pow | BinaryOp::Log);
     match (x, y) {
         (Known(a, _), Known(b, _)) if signed && (is_zero(*a) || is_zero(*b)) => Any,

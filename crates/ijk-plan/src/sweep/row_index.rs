@@ -3,9 +3,9 @@
 //! The plan of a block is the same for all blocks, so a row's index is read from an array of indices, of which a block
 //! has a window.
 
-use super::{Group, Numbers, Row, groups_of};
+use super::{Group, Row, RowIndices, groups_of};
 use crate::graph::index;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
 use crate::lower::buffers::Buffers;
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar};
@@ -15,9 +15,9 @@ pub(crate) fn number_rows(graph: &Graph, buffers: &Buffers, near: u64) -> Option
     if near == u64::MAX || !graph.statements.iter().any(counts) {
         return None;
     }
-    let plain = groups_of(graph, buffers, near, Numbers::Refused);
+    let plain = groups_of(graph, buffers, near, RowIndices::Rejected);
     let (mut numbered, mut first) = (graph.clone(), Vec::new());
-    for group in groups_of(graph, buffers, near, Numbers::Taken) {
+    for group in groups_of(graph, buffers, near, RowIndices::Allowed) {
         let known = |other: &Group| {
             other.statements == group.statements && other.rows.len() == group.rows.len()
         };
@@ -34,7 +34,7 @@ pub(crate) fn number_rows(graph: &Graph, buffers: &Buffers, near: u64) -> Option
 
 /// Tells whether a value depends on the index of its point.
 fn counts(stmt: &Stmt) -> bool {
-    let varies = |node: &Node| matches!(node, Node::Index(e) if !e.terms.is_empty());
+    let varies = |node: &ExprNode| matches!(node, ExprNode::Index(e) if !e.terms.is_empty());
     stmt.value.nodes.iter().any(varies)
 }
 
@@ -53,7 +53,8 @@ impl Group {
 fn number(group: &Group, row: &Row, graph: &mut Graph) -> Option<Stmt> {
     let mut numbers = None;
     for (at, &axis) in group.statements.clone().zip(&row.axes) {
-        let has = |node: &Node| matches!(node, Node::Index(e) if coefficient(e, axis).is_some());
+        let has =
+            |node: &ExprNode| matches!(node, ExprNode::Index(e) if coefficient(e, axis).is_some());
         if graph.statements[at].value.nodes.iter().any(has) {
             let array =
                 *numbers.get_or_insert_with(|| graph.new_array(DType::I64, vec![row.extent]));
@@ -62,7 +63,7 @@ fn number(group: &Group, row: &Row, graph: &mut Graph) -> Option<Stmt> {
     }
     let first = &graph.statements[group.statements.start];
     let axis = Axis { name: first.axes[row.axes[0]].name.clone(), extent: row.extent };
-    let own = Node::Index(IndexExpr::axis(AxisId(0)));
+    let own = ExprNode::Index(IndexExpr::axis(AxisId(0)));
     numbers.map(|array| Stmt::map(array, vec![axis], vec![own], first.span))
 }
 
@@ -75,11 +76,11 @@ fn coefficient(e: &IndexExpr, axis: usize) -> Option<i64> {
 
 /// The value with the index of an axis read from an array.
 fn replaced(value: &Expr, axis: usize, numbers: ArrayId) -> Expr {
-    let mut nodes: Vec<Node> = Vec::with_capacity(value.nodes.len() + 4);
+    let mut nodes: Vec<ExprNode> = Vec::with_capacity(value.nodes.len() + 4);
     let mut places: Vec<u32> = Vec::with_capacity(value.nodes.len());
     for node in &value.nodes {
         let at = match node {
-            Node::Index(e) => match coefficient(e, axis) {
+            ExprNode::Index(e) => match coefficient(e, axis) {
                 Some(factor) => push_number(&mut nodes, (e, axis, factor), numbers),
                 None => push(&mut nodes, node.clone()),
             },
@@ -93,14 +94,14 @@ fn replaced(value: &Expr, axis: usize, numbers: ArrayId) -> Expr {
     Expr { nodes }
 }
 
-fn push(nodes: &mut Vec<Node>, node: Node) -> u32 {
+fn push(nodes: &mut Vec<ExprNode>, node: ExprNode) -> u32 {
     nodes.push(node);
     nodes.len() as u32 - 1
 }
 
 /// Adds an index with one axis read from an array: the remaining terms plus `factor` times the element.
 fn push_number(
-    nodes: &mut Vec<Node>,
+    nodes: &mut Vec<ExprNode>,
     (e, axis, factor): (&IndexExpr, usize, i64),
     numbers: ArrayId,
 ) -> u32 {
@@ -108,18 +109,18 @@ fn push_number(
     rest.terms.retain(|(_, atom)| !matches!(atom, Atom::Axis(a) if a.0 as usize == axis));
     let left = match rest == IndexExpr::default() {
         true => None,
-        false => Some(push(nodes, Node::Index(rest))),
+        false => Some(push(nodes, ExprNode::Index(rest))),
     };
-    let element = push(nodes, Node::Access(numbers, index::of_axes([axis])));
+    let element = push(nodes, ExprNode::Access(numbers, index::of_axes([axis])));
     match (left, factor) {
         (None, 1) => element,
-        (Some(left), 1) => push(nodes, Node::Binary(BinaryOp::Add, left, element)),
-        (Some(left), -1) => push(nodes, Node::Binary(BinaryOp::Sub, left, element)),
+        (Some(left), 1) => push(nodes, ExprNode::Binary(BinaryOp::Add, left, element)),
+        (Some(left), -1) => push(nodes, ExprNode::Binary(BinaryOp::Sub, left, element)),
         (left, factor) => {
-            let factor = push(nodes, Node::Const(Scalar::I64(factor)));
-            let product = push(nodes, Node::Binary(BinaryOp::Mul, element, factor));
+            let factor = push(nodes, ExprNode::Const(Scalar::I64(factor)));
+            let product = push(nodes, ExprNode::Binary(BinaryOp::Mul, element, factor));
             match left {
-                Some(left) => push(nodes, Node::Binary(BinaryOp::Add, left, product)),
+                Some(left) => push(nodes, ExprNode::Binary(BinaryOp::Add, left, product)),
                 None => product,
             }
         }
