@@ -9,10 +9,8 @@
 use crate::SMALL_DOMAIN;
 use crate::canonical::fuse::fuse;
 use crate::graph::axes::restrict;
-use crate::graph::coverage;
 use crate::graph::expr::{Builder, extract};
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_ir::core::Init;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 

@@ -8,8 +8,7 @@ use crate::SMALL_DOMAIN;
 use crate::domain::bounds;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 

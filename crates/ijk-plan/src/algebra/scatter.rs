@@ -7,9 +7,7 @@
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::Guard;
 use crate::graph::axes::restrict;
-use crate::graph::coverage;
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 

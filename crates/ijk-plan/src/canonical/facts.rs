@@ -6,8 +6,7 @@
 
 use crate::Layout;
 use crate::domain::bounds::Guard;
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{Access, ArrayId, IndexExpr, Init};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;

@@ -12,8 +12,7 @@ use crate::domain::split;
 use crate::graph::axes::of_indices;
 use crate::graph::coverage::{self, Digit, Digits};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 

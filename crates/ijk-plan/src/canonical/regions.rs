@@ -11,8 +11,7 @@ use crate::domain::bounds::Interval;
 use crate::domain::peel::slice;
 use crate::domain::quotients::add_boxes;
 use crate::graph::expr::Builder;
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Scalar;
 

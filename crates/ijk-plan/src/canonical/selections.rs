@@ -10,8 +10,7 @@ use crate::algebra::product::{Algebra, Terms};
 use crate::canonical::simplify::{digits_of, drop_dead, inline};
 use crate::graph::axes::{Axes, of_indices, restrict};
 use crate::graph::expr::{self, Builder};
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 

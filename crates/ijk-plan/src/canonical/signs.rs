@@ -7,8 +7,7 @@
 
 use crate::canonical::simplify::{drop_dead, fold, is_view};
 use crate::graph::expr::{self, Builder, same};
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 

@@ -3,8 +3,7 @@
 use crate::domain::split;
 use crate::graph::coverage::{self, Digit, Digits};
 use crate::graph::expr::{Builder, is_zero, same};
-use crate::graph::index;
-use crate::graph::{ExprNode, Few, Graph, Stmt};
+use crate::graph::{ExprNode, Few, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, IndexExpr};
 use ijk_types::{BinaryOp, UnaryOp};
 

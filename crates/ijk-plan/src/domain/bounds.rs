@@ -5,10 +5,8 @@
 //! tested point by point.
 
 use crate::SMALL_DOMAIN;
-use crate::graph::coverage;
 use crate::graph::expr::same_bits;
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Few, Graph, Stmt, zero};
+use crate::graph::{Axis, Expr, ExprNode, Few, Graph, Stmt, coverage, index, zero};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 

@@ -7,8 +7,7 @@
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::{Guard, Interval, narrow, within};
 use crate::domain::split::drop_unit_axes;
-use crate::graph::index;
-use crate::graph::{Graph, Stmt};
+use crate::graph::{Graph, Stmt, index};
 use ijk_ir::core::{Atom, Init};
 use ijk_types::Reducer;
 

@@ -1,7 +1,6 @@
 //! Splits axes where that turns divisions and remainders into strides; drops axes of one value.
 
-use crate::graph::index;
-use crate::graph::{Axis, Graph, Stmt};
+use crate::graph::{Axis, Graph, Stmt, index};
 use ijk_ir::core::{Atom, AxisId, IndexExpr};
 use ijk_types::Reducer;
 

@@ -1,7 +1,6 @@
 //! Sets of axes as ascending lists.
 
-use crate::graph::Stmt;
-use crate::graph::index;
+use crate::graph::{Stmt, index};
 use ijk_ir::core::{AxisId, IndexExpr};
 
 /// A set of axes, ascending.

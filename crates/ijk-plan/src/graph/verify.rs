@@ -1,7 +1,6 @@
 //! Invariants of [`Graph`], checked after every pass in debug builds.
 
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{DType, Reducer};
 

@@ -1,9 +1,7 @@
 //! Positions of extremes (argmax, argmin) whose output is not covered, computed in a dense array and copied from
 //! there.
 
-use crate::graph::coverage;
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_types::{DType, Reducer};
 
 /// Runs the pass.

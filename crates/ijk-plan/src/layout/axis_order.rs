@@ -4,8 +4,7 @@
 //! layout of a temporary is free: as `k[h,r,s,w]` it is written and read along rows of the image.
 
 use crate::SMALL_DOMAIN;
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use std::collections::BTreeSet;
 

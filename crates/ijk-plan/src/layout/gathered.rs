@@ -9,10 +9,8 @@
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::{self, Guard};
 use crate::graph::axes::{Axes, of_indices, restrict};
-use crate::graph::coverage;
 use crate::graph::expr::Builder;
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 

@@ -5,8 +5,7 @@
 //! of its own.
 
 use crate::SMALL_DOMAIN;
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use crate::layout::axis_order;
 use crate::select::contraction;
 use ijk_ir::core::{IndexExpr, Init};

@@ -2,8 +2,7 @@
 
 use crate::PlanError;
 use crate::domain::bounds::one_each;
-use crate::graph::coverage;
-use crate::graph::{ArrayInfo, ExprNode, Few, Graph, Stmt};
+use crate::graph::{ArrayInfo, ExprNode, Few, Graph, Stmt, coverage};
 use crate::layout::{Layout, c_strides};
 use crate::lower::arena::Arena;
 use crate::plan::{Buffer, BufferId, Place};

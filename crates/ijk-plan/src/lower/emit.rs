@@ -3,10 +3,9 @@
 use crate::PlanError;
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::one_each;
-use crate::graph::coverage;
 use crate::graph::expr::same_bits;
 use crate::graph::verify::verify;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, coverage};
 use crate::layout::Layout;
 use crate::lower::buffers::Buffers;
 use crate::lower::nest::Emitter;
@@ -14,8 +13,7 @@ use crate::lower::reverse;
 use crate::plan::{
     Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
 };
-use crate::select::contraction;
-use crate::select::grouped;
+use crate::select::{contraction, grouped};
 use crate::sweep;
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};

@@ -2,8 +2,7 @@
 
 use crate::domain::bounds;
 use crate::graph::expr::can_fail;
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, zero};
+use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index, zero};
 use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Load, Node, NodeId};

@@ -2,8 +2,7 @@
 
 use crate::SMALL_DOMAIN;
 use crate::algebra::product::worth_contracting;
-use crate::graph::coverage;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, coverage};
 use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Contraction, ContractionAxis, Role, Then};

@@ -4,8 +4,7 @@
 //! group is one matrix product.
 
 use crate::domain::bounds;
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Contraction, Grouped, Role};

@@ -1,8 +1,7 @@
 //! Abstract values of statements outside of a range of an axis, where a mask fixes them.
 
 use crate::graph::expr::same_bits;
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt, zero};
+use crate::graph::{ExprNode, Graph, Stmt, index, zero};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 use std::collections::{BTreeMap, BTreeSet};

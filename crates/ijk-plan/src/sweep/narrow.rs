@@ -3,12 +3,12 @@
 //! `a = WHERE(LE(j, i), s, -INF)` is the identity of a maximum for each `j > i`; its exponential is 0, and so is that
 //! times a finite value. A block of rows `i` therefore needs the scores of its own range of `j` only.
 
+use super::Group;
 use super::abstract_value::{AbstractValue, Line, Needs, is_zero};
-use super::{Group, Row, plain_axis};
+use super::row::{self, Row, plain_axis};
 use crate::domain::bounds::one_each;
 use crate::graph::expr::same_bits;
-use crate::graph::index;
-use crate::graph::{ArrayInfo, Axis, ExprNode, Graph, Stmt};
+use crate::graph::{ArrayInfo, Axis, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer, scalar};
 use std::collections::{BTreeMap, BTreeSet};
@@ -254,7 +254,7 @@ fn own_places(members: &[Stmt], stmt: &Stmt, axis: usize) -> Option<Vec<(ArrayId
     let own = |array: ArrayId| members.iter().any(|stmt| stmt.out == array);
     let mut found = Vec::new();
     let mut note = |array: ArrayId, index: &[IndexExpr]| {
-        found.extend(super::place(index, axis).ok()?.map(|place| (array, place)));
+        found.extend(row::place(index, axis).ok()?.map(|place| (array, place)));
         Some(())
     };
     note(stmt.out, &stmt.out_index)?;

@@ -3,9 +3,9 @@
 //! The plan of a block is the same for all blocks, so a row's index is read from an array of indices, of which a block
 //! has a window.
 
-use super::{Group, Row, RowIndices, groups_of};
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use super::row::{Row, RowIndices};
+use super::{Group, groups_of};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use crate::lower::buffers::Buffers;
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr};
 use ijk_types::{BinaryOp, DType, Scalar};

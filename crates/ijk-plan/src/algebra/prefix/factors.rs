@@ -9,8 +9,7 @@ use super::{Prefix, level, set};
 use crate::domain::bounds::{Guard, stored};
 use crate::graph::axes::restrict;
 use crate::graph::expr::Builder;
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::DType;
 

@@ -6,11 +6,10 @@
 
 use super::factors::{Exponent, Factored};
 use super::operands::{Operators, import, join};
-use super::{Prefix, mentions, set};
+use super::{Prefix, set};
 use crate::graph::axes::restrict;
 use crate::graph::expr::{Builder, same_expr};
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, UnaryOp};
 
@@ -120,7 +119,8 @@ fn elements(
     let root = builder.push(ExprNode::Binary(BinaryOp::Mul, weight, power));
     let value = builder.finish(root);
     let kept = stmt.kept_axes();
-    let uses = |a: usize| value.nodes.iter().flat_map(|n| n.indices()).any(|e| mentions(e, a));
+    let uses =
+        |a: usize| value.nodes.iter().flat_map(|n| n.indices()).any(|e| index::depends(e, a));
     let own = set((0..kept.len()).map(|a| a == *q || (kept[a] && a != *p && uses(a))));
     let summed = set((0..kept.len()).map(|a| a != *q && !kept[a]));
     let places = index::of_axes((0..kept.len()).filter(|a| own >> a & 1 == 1));
@@ -153,7 +153,8 @@ impl Level {
     fn added(graph: &mut Graph, sum: &Factored, value: Expr) -> Self {
         let Prefix { stmt, p, q, .. } = &sum.prefix;
         let kept = stmt.kept_axes();
-        let uses = |a: usize| value.nodes.iter().flat_map(|n| n.indices()).any(|e| mentions(e, a));
+        let uses =
+            |a: usize| value.nodes.iter().flat_map(|n| n.indices()).any(|e| index::depends(e, a));
         let over = set((0..kept.len()).map(|a| a == *p || (kept[a] && uses(a))));
         let own = over | 1 << *q | set((0..kept.len()).map(|a| !kept[a] && uses(a)));
         let index = index::of_axes((0..kept.len()).filter(|a| over >> a & 1 == 1));

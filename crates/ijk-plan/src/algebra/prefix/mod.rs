@@ -14,9 +14,7 @@ use crate::SMALL_DOMAIN;
 use crate::domain::bounds::{Guard, narrow, replace_axis, within};
 use crate::domain::peel::chain;
 use crate::graph::axes::restrict;
-use crate::graph::coverage;
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init, Terms};
 use ijk_types::{Monoid, Reducer};
 
@@ -53,7 +51,7 @@ impl Prefix {
     fn find(stmt: &Stmt) -> Option<Self> {
         Self::all(stmt).into_iter().find(|prefix| {
             let mut indices = prefix.stmt.value.nodes.iter().flat_map(|node| node.indices());
-            indices.all(|e| !mentions(e, prefix.p))
+            indices.all(|e| !index::depends(e, prefix.p))
         })
     }
 
@@ -75,7 +73,7 @@ impl Prefix {
 
     /// The statement as a prefix reduction, if exactly one guard mentions `p`, together with `q`.
     fn of(mut stmt: Stmt, monoid: Monoid, p: usize, q: usize) -> Option<Self> {
-        let mut own = (0..stmt.guards.len()).filter(|&g| mentions(&stmt.guards[g].0, p));
+        let mut own = (0..stmt.guards.len()).filter(|&g| index::depends(&stmt.guards[g].0, p));
         let (Some(at), None) = (own.next(), own.next()) else { return None };
         let mut side = Side::of(&stmt.guards.remove(at), &stmt.extents(), p, q)?;
         if side.q > 0 {
@@ -216,7 +214,7 @@ impl Prefix {
         let (kept, nodes) = (self.kept(false), &self.stmt.value.nodes);
         let value = || nodes.iter().flat_map(|node| node.indices());
         let all = || value().chain(self.stmt.guards.iter().map(|(e, _)| e));
-        let used = (0..self.stmt.axes.len()).map(|a| all().any(|e| mentions(e, a)));
+        let used = (0..self.stmt.axes.len()).map(|a| all().any(|e| index::depends(e, a)));
         kept & !(1 << self.p) & set(used)
     }
 
@@ -298,12 +296,6 @@ fn mirrored(stmt: &Stmt, axis: usize) -> Option<Stmt> {
         terms: Terms::one(-1, Atom::Axis(AxisId(axis as u32))),
     };
     stmt.substitute(&map, stmt.axes.clone())
-}
-
-fn mentions(e: &IndexExpr, axis: usize) -> bool {
-    let mut found = false;
-    index::for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
-    found
 }
 
 /// A set of axes, one bit each.

@@ -1,9 +1,9 @@
 //! Operands of a value, by their dependence on the position and on the reduced axes of a prefix reduction.
 
+use super::Prefix;
 use super::factors::Exponent;
-use super::{Prefix, mentions};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::{Expr, ExprNode};
+use crate::graph::{Expr, ExprNode, index};
 use ijk_types::{BinaryOp, DType, Monoid, UnaryOp, scalar};
 
 /// A node, and true if it is a divisor or is subtracted.
@@ -85,7 +85,7 @@ impl<'a> Sides<'a> {
         let kept = prefix.stmt.kept_axes();
         let mut sides: Vec<(bool, bool)> = Vec::with_capacity(nodes.len());
         for node in nodes {
-            let names = |axis: usize| node.indices().iter().any(|e| mentions(e, axis));
+            let names = |axis: usize| node.indices().iter().any(|e| index::depends(e, axis));
             let own = (names(prefix.p), (0..kept.len()).any(|a| !kept[a] && names(a)));
             let join = |(p, q): (bool, bool), c: u32| {
                 let child = sides[c as usize];

@@ -3,8 +3,7 @@
 use super::axes_in;
 use crate::domain::bounds::{self, Guard};
 use crate::graph::axes::{Axes, of_indices};
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph};
+use crate::graph::{Expr, ExprNode, Graph, index};
 use ijk_ir::core::IndexExpr;
 
 /// One operand of a product.

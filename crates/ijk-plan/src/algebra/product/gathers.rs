@@ -11,8 +11,7 @@ use crate::SMALL_DOMAIN;
 use crate::domain::bounds::{Guard, one_each};
 use crate::graph::axes::{of_indices, restrict};
 use crate::graph::expr::extract;
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 

@@ -6,8 +6,7 @@ use super::NEST_COST;
 use super::chain::Chains;
 use super::terms::{Algebra, Terms};
 use crate::graph::expr::Builder;
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 

@@ -5,8 +5,7 @@ use super::terms::Algebra;
 use crate::domain::bounds::Guard;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::expr::Builder;
-use crate::graph::index;
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 

@@ -1,7 +1,6 @@
 //! Decomposition of a reduced value into the terms of a product.
 
-use crate::graph::expr;
-use crate::graph::{Expr, ExprNode};
+use crate::graph::{Expr, ExprNode, expr};
 use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
 
 /// Greatest number of terms: a value with shared nodes can have exponentially many.

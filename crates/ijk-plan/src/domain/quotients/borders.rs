@@ -6,8 +6,7 @@
 
 use super::Division;
 use crate::SMALL_DOMAIN;
-use crate::graph::index;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Terms};
 
 /// Least number of points per element of a copy that pays by itself.

@@ -1,8 +1,7 @@
 //! Boxes that write disjoint parts of an array.
 
 use crate::domain::bounds::{Interval, one_each, stored};
-use crate::graph::coverage;
-use crate::graph::{Graph, Stmt};
+use crate::graph::{Graph, Stmt, coverage};
 use ijk_ir::core::{Atom, IndexExpr, Init};
 use ijk_types::Reducer;
 

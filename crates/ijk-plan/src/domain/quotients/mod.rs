@@ -12,8 +12,7 @@ mod disjoint;
 use crate::SMALL_DOMAIN;
 use crate::domain::peel::chain;
 use crate::domain::split;
-use crate::graph::index;
-use crate::graph::{ExprNode, Graph, Stmt};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{Atom, IndexExpr};
 use ijk_types::Reducer;
 

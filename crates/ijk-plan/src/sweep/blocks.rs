@@ -1,0 +1,107 @@
+//! Size of the blocks of a sweep, and its benefit: traffic that stays in cache against less efficient kernels.
+
+use super::{Group, bytes};
+use crate::graph::{Graph, Stmt};
+use crate::select::contraction;
+use ijk_ir::core::ArrayId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Least number of blocks, given as many rows, so that threads can share them.
+const LEAST_BLOCKS: u64 = 16;
+
+/// Least number of rows of a block with a contraction, given as many: the shared operand is streamed once per block.
+const LEAST_ROWS: u64 = 32;
+
+/// Blocks have twice as many rows if those take at most `ROOM * near` bytes (an array that is computed in place counts
+/// once per write) and at least `MANY_BLOCKS` blocks remain.
+const ROOM: u64 = 8;
+const MANY_BLOCKS: u64 = 128;
+
+/// Products that a contraction forms in the time of moving a byte to memory and back.
+pub(crate) const FASTER: u64 = 100;
+
+/// Rows and columns of a microkernel's tile; and padded products that take as long as moving a byte to memory and
+/// back.
+const LANES: u64 = 16;
+const PADDED: u64 = 16;
+
+/// Least rows of a block with a contraction, for `rows` rows of `each` bytes.
+fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
+    let larger = 2 * LEAST_ROWS;
+    let room = near.saturating_mul(ROOM) / each >= larger;
+    if room && rows / larger >= MANY_BLOCKS { larger } else { LEAST_ROWS }
+}
+
+impl Group {
+    /// The group with block sizes; `None` if its arrays fit in cache as they are, or a sweep does not pay.
+    pub(super) fn sized(mut self, graph: &Graph, near: u64) -> Option<Self> {
+        let rows = self.rows.iter().fold(1, |n: u64, row| n.saturating_mul(row.extent));
+        if self.reused(graph) <= near || rows == 1 {
+            return None;
+        }
+        let each = (self.bytes(graph) / rows).max(1);
+        let multiplied = self.contracted(graph);
+        if near > 0 && multiplied / FASTER > self.reused(graph) {
+            return None;
+        }
+        let (near, least) = match multiplied {
+            0 => (near, 1),
+            _ => (near.saturating_mul(2), least_rows(rows, each, near)),
+        };
+        let mut left = (near / each).max(least).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
+        self.blocks = vec![1; self.rows.len()];
+        for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {
+            *block = row.extent.div_ceil(row.extent.div_ceil(left));
+            left = if *block == row.extent { (left / row.extent).max(1) } else { 1 };
+        }
+        let pads = near > 0 && self.padding(graph) / PADDED > self.reused(graph);
+        (!pads).then_some(self)
+    }
+
+    /// Padded products of contractions in blocks of few rows, beyond those of whole contractions.
+    fn padding(&self, graph: &Graph) -> u64 {
+        let padded = |[_, m, n, _]: [u64; 4]| LANES.div_ceil(m.min(n).max(1));
+        let of_one = |(member, stmt): (usize, &Stmt)| {
+            let mut extents = stmt.extents();
+            let whole = padded(contraction::sides(graph, stmt, &extents)?);
+            for (row, &block) in self.rows.iter().zip(&self.blocks) {
+                extents[row.axes[member]] = block;
+            }
+            let block = padded(contraction::sides(graph, stmt, &extents)?);
+            Some(stmt.points().saturating_mul(block.saturating_sub(whole)))
+        };
+        let all = self.members(graph).iter().enumerate();
+        let all = all.filter(|(_, stmt)| contraction::multiplies(graph, stmt));
+        all.filter_map(of_one).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of arrays that several statements access.
+    fn reused(&self, graph: &Graph) -> u64 {
+        let touched = self.touched(graph).into_iter().filter(|(_, times)| *times > 1);
+        touched.fold(0, |sum, (array, _)| sum.saturating_add(bytes(graph, array)))
+    }
+
+    /// Products of all contractions.
+    fn contracted(&self, graph: &Graph) -> u64 {
+        let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
+        all.fold(0, |sum: u64, stmt| sum.saturating_add(stmt.points()))
+    }
+
+    /// Bytes of arrays with rows.
+    fn bytes(&self, graph: &Graph) -> u64 {
+        let touched = self.touched(graph).into_keys();
+        touched.fold(0, |sum, array| sum.saturating_add(bytes(graph, array)))
+    }
+
+    /// Arrays with rows, and the number of statements that access them.
+    fn touched(&self, graph: &Graph) -> BTreeMap<ArrayId, usize> {
+        let mut touched = BTreeMap::new();
+        for stmt in self.members(graph) {
+            let mut own = BTreeSet::from([stmt.out]);
+            stmt.for_each_read(|array| own.extend([array]));
+            own.retain(|array| self.rows.iter().any(|row| row.places.contains_key(array)));
+            own.into_iter().for_each(|array| *touched.entry(array).or_default() += 1);
+        }
+        touched
+    }
+}
