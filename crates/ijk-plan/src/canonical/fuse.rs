@@ -7,12 +7,12 @@
 use crate::SMALL_DOMAIN;
 use crate::algebra::product::{Algebra, Terms};
 use crate::canonical::simplify::{axes_at, digits_of, drop_copies, drop_dead, inline};
-use crate::domain::bounds::one_each;
+use crate::domain::bounds::{self, Guard, one_each};
 use crate::domain::split;
 use crate::graph::axes::of_indices;
 use crate::graph::coverage::{self, Digit, Digits};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::{ExprNode, Graph, Stmt, index};
+use crate::graph::{Axis, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
@@ -122,17 +122,7 @@ fn fuse_skipping(
     if !starts_from_zero(graph, stmt) || !multiplies(graph, stmt, array) {
         return None;
     }
-    let (shape, extents) = (&graph.array(array).shape, stmt.extents());
-    let digits = coverage::digits(&producer.out_index, shape, &producer.extents())?;
-    let map = axes_at(&digits, index, &extents)?;
-    let mut guards = stmt.guards.clone();
-    for (e, extent) in &producer.guards {
-        let guard = (index::substitute(e, &map, &extents)?, *extent);
-        if !guards.contains(&guard) {
-            guards.push(guard);
-        }
-    }
-    guards.sort_by_key(|(e, _)| index::reads(e));
+    let Joint { digits, guards, .. } = Joint::of(graph, stmt, producer, index)?;
     let reduce = Some(Reducer::Monoid(Monoid::Add));
     let skipping = Stmt { guards, reduce, init: Init::Identity(Monoid::Add), ..stmt.clone() };
     try_fuse(&skipping, producer, array, &digits)
@@ -148,26 +138,47 @@ fn fuse_stages(
     if graph.strict || !are_stages(graph, stmt, producer) {
         return None;
     }
-    let shape = &graph.array(array).shape;
-    let digits = coverage::digits(&producer.out_index, shape, &producer.extents())?;
-    let (kept, mut axes) = (producer.kept_axes(), stmt.axes.clone());
-    let mut map = axes_at(&digits, index, &stmt.extents())?;
-    for axis in (0..kept.len()).filter(|&axis| !kept[axis]) {
-        map[axis] = IndexExpr::axis(AxisId(axes.len() as u32));
-        axes.push(producer.axes[axis].clone());
-    }
+    let Joint { map, axes, guards, .. } = Joint::of(graph, stmt, producer, index)?;
     let extents: Vec<u64> = axes.iter().map(|axis| axis.extent).collect();
     let inner = producer.value.map_indices(|e| index::substitute(e, &map, &extents))?;
-    let mut guards = stmt.guards.clone();
-    for (e, extent) in &producer.guards {
-        guards.push((index::substitute(e, &map, &extents)?, *extent));
-    }
     let mut builder = Builder::default();
     let root = builder.push_expr(&stmt.value, |builder, leaf| match leaf {
         ExprNode::Access(read, _) if *read == array => Some(builder.push_all(&inner)),
         other => Some(builder.push(other.clone())),
     })?;
     Some(Stmt { axes, guards, value: builder.finish(root), ..stmt.clone() })
+}
+
+/// The domain of a statement with that of a producer that it reads.
+struct Joint {
+    /// Digits of the producer's axes.
+    digits: Digits,
+    /// The producer's axes over the joint ones.
+    map: Vec<IndexExpr>,
+    /// The statement's axes, and the reduced axes of the producer.
+    axes: Vec<Axis>,
+    /// Guards of both.
+    guards: Vec<Guard>,
+}
+
+impl Joint {
+    /// The joint domain of a statement and a producer that it reads at `index`, if the producer covers its output.
+    fn of(graph: &Graph, stmt: &Stmt, producer: &Stmt, index: &[IndexExpr]) -> Option<Self> {
+        let shape = &graph.array(producer.out).shape;
+        let digits = coverage::digits(&producer.out_index, shape, &producer.extents())?;
+        let (kept, mut axes) = (producer.kept_axes(), stmt.axes.clone());
+        let mut map = axes_at(&digits, index, &stmt.extents())?;
+        let reduced = |&axis: &usize| !kept[axis] && producer.axes[axis].extent > 1;
+        for axis in (0..kept.len()).filter(reduced) {
+            map[axis] = IndexExpr::axis(AxisId(axes.len() as u32));
+            axes.push(producer.axes[axis].clone());
+        }
+        let extents: Vec<u64> = axes.iter().map(|axis| axis.extent).collect();
+        let guard = |(e, extent): &Guard| Some((index::substitute(e, &map, &extents)?, *extent));
+        let guards = producer.guards.iter().map(guard).collect::<Option<Vec<_>>>()?;
+        let guards = bounds::merged(&stmt.guards, guards);
+        Some(Self { digits, map, axes, guards })
+    }
 }
 
 /// Tells whether two reductions compose: the outer one reduces the inner one, at most scaled by factors of kept axes.

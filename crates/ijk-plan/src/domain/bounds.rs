@@ -16,6 +16,18 @@ pub(crate) type Guard = (IndexExpr, u64);
 /// Least and greatest value of an axis or an index, both inclusive.
 pub(crate) type Interval = (i128, i128);
 
+/// The guards of both lists, each once. Elements that an index reads are guarded before it, so affine guards come first.
+pub(crate) fn merged(own: &[Guard], others: impl IntoIterator<Item = Guard>) -> Vec<Guard> {
+    let mut guards = own.to_vec();
+    for guard in others {
+        if !guards.contains(&guard) {
+            guards.push(guard);
+        }
+    }
+    guards.sort_by_key(|(e, _)| index::reads(e));
+    guards
+}
+
 /// Runs the pass.
 pub(crate) fn bound(graph: &mut Graph) {
     let mut no_negative_zero = vec![false; graph.arrays.len()];

@@ -46,6 +46,46 @@ impl Reordered {
     }
 }
 
+/// Copies that are each made at their first use.
+pub(crate) struct LazyCopies(Vec<(Reordered, Option<ArrayId>)>);
+
+impl LazyCopies {
+    /// Distinct copies, none of them made.
+    pub(crate) fn new(copies: impl IntoIterator<Item = Reordered>) -> Self {
+        let mut all: Vec<(Reordered, Option<ArrayId>)> = Vec::new();
+        for copy in copies {
+            if !all.iter().any(|(other, _)| *other == copy) {
+                all.push((copy, None));
+            }
+        }
+        Self(all)
+    }
+
+    /// Redirects reads of a statement to the copies that are `wanted` there, at the indices that `reads` selects.
+    pub(crate) fn redirect(
+        &mut self,
+        graph: &mut Graph,
+        stmt: &mut Stmt,
+        wanted: impl Fn(&Reordered, &Graph, &Stmt) -> bool,
+        reads: impl Fn(&[IndexExpr]) -> bool,
+    ) {
+        for (reordered, copy) in &mut self.0 {
+            if wanted(reordered, graph, stmt) {
+                let copy = *copy.get_or_insert_with(|| reordered.copy(graph, stmt.span));
+                reordered.redirect(stmt, copy, &reads);
+            }
+        }
+    }
+}
+
+/// The graph rebuilt statement by statement: `add` adds each of them, or its replacements.
+pub(crate) fn rebuilt(mut graph: Graph, mut add: impl FnMut(&mut Graph, Stmt)) -> Graph {
+    for stmt in std::mem::take(&mut graph.statements) {
+        add(&mut graph, stmt);
+    }
+    graph
+}
+
 /// Axes that range over a whole array.
 pub(crate) fn axes_of(graph: &Graph, array: ArrayId) -> Vec<Axis> {
     let axis = |(place, &extent): (usize, &u64)| Axis { name: format!("i{place}"), extent };

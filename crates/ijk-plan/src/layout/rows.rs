@@ -7,6 +7,7 @@
 
 use crate::graph::index::{of_axes, plain_axes};
 use crate::graph::{ExprNode, Graph, Stmt};
+use crate::layout::reordered::rebuilt;
 use crate::layout::{Layout, c_strides};
 use crate::select::contraction;
 use crate::sweep::FASTER;
@@ -23,14 +24,11 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     };
     let operands: Vec<_> = graph.statements.iter().map(operand).collect();
     operands.iter().any(Option::is_some).then_some(())?;
-    let mut copied = Graph { statements: Vec::new(), ..graph.clone() };
-    for (stmt, operand) in graph.statements.iter().cloned().zip(operands) {
-        match operand {
-            Some(operand) => divide(&mut copied, stmt, operand),
-            None => copied.statements.push(stmt),
-        }
-    }
-    Some(copied)
+    let mut operands = operands.into_iter();
+    Some(rebuilt(graph.clone(), |graph, stmt| match operands.next().flatten() {
+        Some(operand) => divide(graph, stmt, operand),
+        None => graph.statements.push(stmt),
+    }))
 }
 
 /// An operand of a contraction that is to be copied.

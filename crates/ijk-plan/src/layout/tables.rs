@@ -6,7 +6,7 @@
 use crate::graph::index::reads;
 use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::Layout;
-use crate::layout::reordered::Reordered;
+use crate::layout::reordered::{LazyCopies, Reordered, rebuilt};
 use crate::layout::rows::strides;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
@@ -24,19 +24,13 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     if tables.is_empty() {
         return None;
     }
-    let mut copied = Graph { statements: Vec::new(), ..graph.clone() };
-    let mut copies = vec![None; tables.len()];
-    for stmt in &graph.statements {
-        let mut stmt = stmt.clone();
-        for (table, copy) in tables.iter().zip(&mut copies) {
-            if gathers(&stmt, table.array).next().is_some() {
-                let copy = *copy.get_or_insert_with(|| table.copy(&mut copied, stmt.span));
-                table.redirect(&mut stmt, copy, |index| index.iter().any(reads));
-            }
-        }
-        copied.statements.push(stmt);
-    }
-    Some(copied)
+    let mut copies = LazyCopies::new(tables);
+    Some(rebuilt(graph.clone(), |graph, mut stmt| {
+        let wanted =
+            |table: &Reordered, _: &Graph, stmt: &Stmt| gathers(stmt, table.array).next().is_some();
+        copies.redirect(graph, &mut stmt, wanted, |index| index.iter().any(reads));
+        graph.statements.push(stmt);
+    }))
 }
 
 /// The copy of an array with strided rows, if it pays.

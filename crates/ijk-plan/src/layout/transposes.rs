@@ -11,7 +11,7 @@ use crate::graph::index::{self, of_axes, plain_axes, plain_axis, reads};
 use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::Layout;
 use crate::layout::axis_order::{self, SHORT};
-use crate::layout::reordered::{Reordered, axes_of};
+use crate::layout::reordered::{LazyCopies, Reordered, axes_of, rebuilt};
 use crate::select::contraction;
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Reducer;
@@ -37,26 +37,20 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     if !begun.is_empty() {
         turns = self::turns(&turned, least);
     }
-    let mut copies: Vec<(Reordered, Option<ArrayId>)> = Vec::new();
-    for operand in turns.iter().flat_map(|turn| &turn.operands) {
-        if !copies.iter().any(|(other, _)| other == operand) {
-            copies.push((operand.clone(), None));
+    let mut copies = LazyCopies::new(turns.iter().flat_map(|turn| turn.operands.iter().cloned()));
+    let mut turns = turns.into_iter();
+    Some(rebuilt(turned, |graph, mut stmt| {
+        let Turn { out, operands } = turns.next().unwrap_or_default();
+        let wanted = |operand: &Reordered, graph: &Graph, stmt: &Stmt| {
+            operands.contains(operand) && operand.is_read(stmt)
+                || operand.is_folded_across(graph, stmt)
+        };
+        copies.redirect(graph, &mut stmt, wanted, |index| !index.iter().any(reads));
+        match out {
+            Some(order) => divide(graph, stmt, &order, &begun),
+            None => graph.statements.push(stmt),
         }
-    }
-    for (mut stmt, turn) in std::mem::take(&mut turned.statements).into_iter().zip(turns) {
-        for (operand, copy) in &mut copies {
-            let wanted = turn.operands.contains(operand) && operand.is_read(&stmt);
-            if wanted || operand.is_folded_across(&turned, &stmt) {
-                let copy = *copy.get_or_insert_with(|| operand.copy(&mut turned, stmt.span));
-                operand.redirect(&mut stmt, copy, |index| !index.iter().any(reads));
-            }
-        }
-        match turn.out {
-            Some(order) => divide(&mut turned, stmt, &order, &begun),
-            None => turned.statements.push(stmt),
-        }
-    }
-    Some(turned)
+    }))
 }
 
 /// The transposed operands and results of each statement, among arrays of at least `least` elements.

@@ -64,13 +64,5 @@ impl Factor {
 
 /// Guards of all factors.
 pub(super) fn guards_of(factors: &[Factor]) -> Vec<Guard> {
-    let mut all: Vec<Guard> = Vec::new();
-    for guard in factors.iter().flat_map(|factor| &factor.guards) {
-        if !all.contains(guard) {
-            all.push(guard.clone());
-        }
-    }
-    // Elements that an index reads are guarded before it.
-    all.sort_by_key(|(e, _)| index::reads(e));
-    all
+    bounds::merged(&[], factors.iter().flat_map(|factor| factor.guards.iter().cloned()))
 }

@@ -5,6 +5,7 @@
 use super::NEST_COST;
 use super::chain::Chains;
 use super::terms::{Algebra, Terms};
+use crate::domain::bounds::{self, Guard};
 use crate::graph::expr::Builder;
 use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{IndexExpr, Init};
@@ -57,14 +58,9 @@ fn inlined(stmt: &Stmt, root: u32, index: &[IndexExpr], found: &Stmt) -> Option<
         };
         places.push(builder.push(node));
     }
-    let mut guards = stmt.guards.clone();
-    for (e, extent) in &found.guards {
-        let guard = (replaced(e)?, *extent);
-        if !guards.contains(&guard) {
-            guards.push(guard);
-        }
-    }
-    guards.sort_by_key(|(e, _)| index::reads(e));
+    let guard = |(e, extent): &Guard| Some((replaced(e)?, *extent));
+    let guards = found.guards.iter().map(guard).collect::<Option<Vec<_>>>()?;
+    let guards = bounds::merged(&stmt.guards, guards);
     let value = builder.finish(places.last().copied()?);
     Some(Stmt { value, guards, ..stmt.clone() })
 }
