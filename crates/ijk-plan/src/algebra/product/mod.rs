@@ -9,22 +9,23 @@ mod constants;
 mod factor;
 mod gathers;
 mod inlined;
+mod lower;
 mod moves;
 mod post_ops;
+mod strategy;
 mod terms;
 
 use crate::SMALL_DOMAIN;
 use crate::canonical::simplify::drop_dead;
-use crate::graph::axes::{Axes, of_indices, restrict, union};
+use crate::graph::axes::{Axes, of_indices, union};
 use crate::graph::expr::{Builder, extract, same_bits};
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, coverage, index};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use crate::plan::Contraction;
 use chain::Chains;
-use factor::{Factor, guards_of};
-use ijk_ir::core::{Init, Span};
+use factor::Factor;
+use ijk_ir::core::Span;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
-use moves::{Move, PlacedMove, Remaining};
-use post_ops::{FEWER, PostOps};
+use post_ops::PostOps;
 
 pub(crate) use moves::worth_contracting;
 pub(crate) use terms::{Algebra, Terms};
@@ -108,14 +109,6 @@ struct ReducedProduct {
     extents: Vec<u64>,
     names: Vec<String>,
     span: Span,
-}
-
-/// Strategy of a product, and its cost.
-struct Strategy {
-    moves: Vec<PlacedMove>,
-    /// True if post-operations are applied behind the reduction, by a separate statement.
-    split: bool,
-    cost: u64,
 }
 
 impl ReducedProduct {
@@ -274,269 +267,6 @@ impl ReducedProduct {
 
     fn points(&self, axes: &[u32]) -> u64 {
         axes.iter().fold(1, |n, &axis| n.saturating_mul(self.extents[axis as usize]))
-    }
-
-    /// The cheapest strategy, for the statement itself or with the products that it reads inlined.
-    fn best(self, graph: &Graph, chains: &Chains, stmt: Stmt) -> (Self, Strategy, Stmt) {
-        let plan = self.plan();
-        if let Some(algebra) = &self.algebra
-            && let Some((wide, others)) = chains.multiplied_out(graph, &stmt, algebra)
-            && let Some(product) = Self::new(graph, &wide)
-        {
-            let wide_plan = product.plan();
-            if wide_plan.cost < plan.cost.saturating_add(others) {
-                return (product, wide_plan, wide);
-            }
-        }
-        (self, plan, stmt)
-    }
-
-    /// Chooses the order in which factors are joined down to two, or a single loop nest.
-    fn plan(&self) -> Strategy {
-        let all: Vec<u32> = (0..self.extents.len() as u32).collect();
-        let points = self.points(&all);
-        let nest =
-            Strategy { moves: Vec::new(), split: false, cost: points.saturating_mul(NEST_COST) };
-        let left = self.left(&self.factors);
-        let (moves, core) = match self.factors.len() {
-            1 => (Vec::new(), self.points(&self.factors[0].axes).saturating_mul(NEST_COST)),
-            _ => self.ordered(left),
-        };
-        if self.post_ops.is_empty() && !self.is_bare() && self.skips(&moves) {
-            return nest;
-        }
-        if self.is_bare() {
-            return if core < nest.cost {
-                Strategy { moves, split: false, cost: core }
-            } else {
-                nest
-            };
-        }
-        let occupied = if self.skips(&moves) { 0 } else { self.occupied_points() };
-        let elements = self.points(&self.all_kept).saturating_add(occupied);
-        let cost = core.saturating_add(elements.saturating_mul(NEST_COST));
-        let fewer = elements.saturating_mul(FEWER) <= points && core <= nest.cost;
-        if fewer || cost < nest.cost { Strategy { moves, split: true, cost } } else { nest }
-    }
-
-    /// Tells whether the reduction stays one guarded loop nest without stored factors: elements without points keep
-    /// the identity then, if post-operations preserve it.
-    fn skips(&self, moves: &[PlacedMove]) -> bool {
-        let stored = match &self.factors[..] {
-            [p, q] => self.stores(&self.left(&self.factors), [0, 1], [p, q]),
-            _ => false,
-        };
-        moves.is_empty() && !stored && self.post_ops.keeps_zero()
-    }
-
-    /// Tells whether two factors, at `places` in `left`, are evaluated before their product.
-    fn stores(&self, left: &Remaining<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
-        // Rows that select the same matrix are multiplied together.
-        let looked_up = p.is_gathered() != q.is_gathered();
-        (looked_up || left.is_contraction(places[0], places[1]))
-            && [p, q].into_iter().any(|f| !f.is_plain() && self.is_stored(f, [p, q]))
-            && self.may_be_stored(p, q)
-    }
-
-    /// The cheapest order of two or more factors, and its cost.
-    fn ordered(&self, left: Remaining<'_>) -> (Vec<PlacedMove>, u64) {
-        let sets = left.sets.clone();
-        let direct = match self.factors.len() {
-            2 => self.cost(left, &[]),
-            _ => self.points(&self.joined()).saturating_mul(NEST_COST),
-        };
-        if self.algebra.is_none()
-            || self.extents.len() > union(&self.joined(), &self.all_kept).len()
-        {
-            return (Vec::new(), direct);
-        }
-        let left = || Remaining::new(&self.extents, sets.clone(), &self.kept);
-        let lie: Vec<Vec<u32>> = self.factors.iter().map(Factor::axis_order).collect();
-        let moves = moves::moves(&left(), &lie, &self.kept);
-        let cost = self.cost(left(), &moves);
-        if cost < direct { (moves, cost) } else { (Vec::new(), direct) }
-    }
-
-    /// Cost of the steps, the remaining contraction, and stored factors.
-    fn cost(&self, left: Remaining<'_>, moves: &[PlacedMove]) -> u64 {
-        let [p, q] = &self.factors[..] else { return moves::total(left, moves) };
-        if !moves.is_empty() || !left.is_contraction(0, 1) && p.is_gathered() == q.is_gathered() {
-            return moves::total(left, moves);
-        }
-        if !self.may_be_stored(p, q) {
-            return self.points(&union(&p.axes, &q.axes)).saturating_mul(NEST_COST);
-        }
-        let other = [p, q].into_iter().filter(|f| !f.is_plain());
-        let (stored, read): (Vec<&Factor>, Vec<&Factor>) =
-            other.partition(|f| self.is_stored(f, [p, q]));
-        if !read.is_empty() {
-            // Stored factors are evaluated less often than in a loop nest.
-            return self.points(&union(&p.axes, &q.axes)).saturating_mul(NEST_COST);
-        }
-        let before = stored.into_iter().fold(0u64, |n, f| n.saturating_add(self.points(&f.axes)));
-        moves::total(left, moves).saturating_add(before.saturating_mul(NEST_COST))
-    }
-
-    /// Adds the statements that compute a statement.
-    fn lower(
-        &self,
-        plan: &Strategy,
-        graph: &mut Graph,
-        chains: &Chains,
-        stmt: Stmt,
-        out: &mut Vec<Stmt>,
-    ) {
-        let Some(algebra) = self.algebra.filter(|_| plan.split) else {
-            let bare = self.is_bare();
-            return if bare { self.reduce(plan, graph, stmt, out) } else { out.push(stmt) };
-        };
-        let kept = stmt.kept_by_output().into_iter();
-        let kept: Vec<usize> = kept.filter(|&axis| self.kept.contains(&(axis as u32))).collect();
-        let index = index::of_axes(kept.iter().copied());
-        let shape = kept.iter().map(|&axis| self.extents[axis]).collect();
-        let array = graph.new_array(self.dtype, shape);
-        let core = Stmt {
-            out: array,
-            out_index: index.clone(),
-            init: Init::Identity(self.monoid),
-            value: self.product_of(&self.factors),
-            guards: guards_of(&self.factors),
-            ..stmt.clone()
-        };
-        let joined = self.joined();
-        let own = |axis: usize| joined.binary_search(&(axis as u32)).is_ok();
-        match self.factors.len() {
-            // The one factor may be a product in another algebra.
-            1 if core.guards.is_empty() => lower(graph, chains, restrict(core, own), out),
-            1 => out.push(restrict(core, own)),
-            _ => self.reduce(plan, graph, core, out),
-        }
-        let skips = self.skips(&plan.moves);
-        self.add_post_ops((&algebra, skips), ExprNode::Access(array, index), graph, &stmt, out);
-    }
-
-    /// Adds the statements that compute the reduction of the factors.
-    fn reduce(&self, plan: &Strategy, graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
-        let mut factors = self.factors.clone();
-        let mut left = self.left(&factors);
-        for placed in &plan.moves {
-            self.apply(placed, &left, &mut factors, graph, out);
-            left.apply(placed.step);
-        }
-        let stored = self.materialise(&mut factors, &left, [0, 1], graph, out);
-        if !stored && plan.moves.is_empty() && !plan.split {
-            // Factors are free of canceled signs and of added zeros.
-            let contracts = factors.len() == 2 && left.is_contraction(0, 1);
-            let value = match contracts && self.algebra.is_some() {
-                true => self.product_of(&factors),
-                false => stmt.value,
-            };
-            out.push(Stmt { value, ..stmt });
-            return;
-        }
-        let stmt = Stmt { value: self.product_of(&factors), guards: guards_of(&factors), ..stmt };
-        let used = left.sets.iter().fold(self.kept.clone(), |axes, set| union(&axes, set));
-        let used = |axis: usize| used.binary_search(&(axis as u32)).is_ok();
-        out.push(if plan.moves.is_empty() && !plan.split { stmt } else { restrict(stmt, used) });
-    }
-
-    fn left(&self, factors: &[Factor]) -> Remaining<'_> {
-        let sets = factors.iter().map(|f| f.axes.clone()).collect();
-        Remaining::new(&self.extents, sets, &self.kept)
-    }
-
-    /// Adds the statements of a step, and replaces its factors by the result.
-    fn apply(
-        &self,
-        placed: &PlacedMove,
-        left: &Remaining,
-        factors: &mut Vec<Factor>,
-        graph: &mut Graph,
-        out: &mut Vec<Stmt>,
-    ) {
-        let (at, factor, [axes, rest]) = match placed.step {
-            Move::Reduce(at) => (at, factors[at].clone(), left.product(&[at])),
-            Move::Join(p, q) => {
-                let mut pair = [factors[p].clone(), factors.remove(q)];
-                self.materialise(&mut pair, left, [p, q], graph, out);
-                let [axes, rest] = left.product(&[p, q]);
-                let (value, guards) = (self.product_of(&pair), guards_of(&pair));
-                (p, Factor { axes: axes.clone(), value, guards }, [axes, rest])
-            }
-        };
-        let reduce = (axes != rest).then_some(self.monoid);
-        debug_assert_eq!(union(&placed.axes, &[]), rest, "a layout has the axes of the result");
-        factors[at] = self.store(factor, &placed.axes, reduce, graph, out);
-    }
-
-    /// Stores factors that are more than an access, if their product is a contraction; returns true if so. They are at
-    /// `places` in `left`.
-    fn materialise(
-        &self,
-        factors: &mut [Factor],
-        left: &Remaining,
-        places: [usize; 2],
-        graph: &mut Graph,
-        out: &mut Vec<Stmt>,
-    ) -> bool {
-        let [p, q] = factors else { return false };
-        if !self.stores(left, places, [p, q]) {
-            return false;
-        }
-        let stored = [&*p, &*q].map(|f| !f.is_plain() && self.is_stored(f, [p, q]));
-        for (factor, _) in factors.iter_mut().zip(stored).filter(|(_, stored)| *stored) {
-            let axes = factor.axis_order();
-            *factor = self.store(factor.clone(), &axes, None, graph, out);
-        }
-        true
-    }
-
-    /// True if storing two factors is cheap relative to their product. One of them may remain a gather.
-    fn may_be_stored(&self, p: &Factor, q: &Factor) -> bool {
-        let points = self.points(&union(&p.axes, &q.axes));
-        let few = |f: &Factor| f.is_plain() || self.is_stored(f, [p, q]);
-        points > SMALL_DOMAIN && (few(p) || p.is_gathered()) && (few(q) || q.is_gathered())
-    }
-
-    /// True if a factor has few elements relative to the points of the product.
-    fn is_stored(&self, factor: &Factor, [p, q]: [&Factor; 2]) -> bool {
-        let points = self.points(&union(&p.axes, &q.axes));
-        self.points(&factor.axes).saturating_mul(NEST_COST) <= points
-    }
-
-    /// Adds a statement that stores a factor, reduced to the axes `kept`; returns the access to it. Skipped points
-    /// leave the monoid's identity, which annihilates any product.
-    fn store(
-        &self,
-        Factor { axes, value, guards }: Factor,
-        kept: &[u32],
-        reduce: Option<Monoid>,
-        graph: &mut Graph,
-        out: &mut Vec<Stmt>,
-    ) -> Factor {
-        let index = index::of_axes(kept.iter().map(|&axis| axis as usize));
-        let shape = kept.iter().map(|&a| self.extents[a as usize]).collect();
-        let array = graph.new_array(self.dtype, shape);
-        let reduce = reduce.or((!guards.is_empty()).then_some(self.monoid));
-        let names = self.names.iter().zip(&self.extents);
-        let stmt = Stmt {
-            out: array,
-            axes: names.map(|(name, &extent)| Axis { name: name.clone(), extent }).collect(),
-            out_index: index.clone(),
-            init: reduce.map_or(Init::Zero, Init::Identity),
-            reduce: reduce.map(Reducer::Monoid),
-            value,
-            guards,
-            scan: None,
-            span: self.span,
-        };
-        out.push(restrict(stmt, |axis| axes.binary_search(&(axis as u32)).is_ok()));
-        Factor::of(Expr { nodes: vec![ExprNode::Access(array, index)] })
-    }
-
-    /// Product of factors, from left to right.
-    fn product_of(&self, factors: &[Factor]) -> Expr {
-        product(self.op, factors.iter().map(|factor| &factor.value))
     }
 }
 
