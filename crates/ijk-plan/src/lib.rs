@@ -13,8 +13,7 @@
 //! | `algebra` | factors and functions moved out of reductions; products, scans, scatters |
 //! | `layout` | axis order of temporaries, copies of strided and gathered operands |
 //! | `select` | statements that contraction kernels compute |
-//! | `sweep` | statements fused by blocks of rows |
-//! | `lower` | buffers, steps, loop nests |
+//! | `lower` | buffers, steps, loop nests; sweeps over blocks of rows |
 //! | [`plan`](mod@plan) | plans, their cost and display |
 //! | [`order`] | the order in which many tensors are multiplied |
 
@@ -29,7 +28,6 @@ pub mod order;
 mod passes;
 pub mod plan;
 mod select;
-mod sweep;
 
 pub use canonical::facts::Facts;
 pub use error::PlanError;
@@ -57,8 +55,9 @@ pub const SMALL_DOMAIN: u64 = 256;
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
     let lowered = |pressure| -> Result<Graph, PlanError> {
-        let graph = Graph::new(program, instance, layout.strict)?.with_strides(layout);
-        Ok(passes::apply(facts::substitute(graph, layout), pressure))
+        let graph = Graph::new(program, instance, layout.strict)?
+            .with_strides(&layout.inputs, &layout.outputs);
+        Ok(passes::apply(facts::substitute(graph, &layout.facts), pressure))
     };
     let graph = lowered(Pressure::Low)?;
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);

@@ -5,9 +5,8 @@
 //! contraction, and the scatter of the result.
 
 use crate::SMALL_DOMAIN;
-use crate::domain::bounds::Guard;
 use crate::graph::axes::restrict;
-use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
+use crate::graph::{Expr, ExprNode, Graph, Guard, Stmt, coverage, index};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 

@@ -4,9 +4,7 @@
 //! row into a computed one. A program that names two arguments, both of which are the same array, hides that it
 //! computes a square. Facts are part of the key of a plan, as shapes and strides are.
 
-use crate::Layout;
-use crate::domain::bounds::Guard;
-use crate::graph::{ExprNode, Graph, Stmt, index};
+use crate::graph::{ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{Access, ArrayId, IndexExpr, Init};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -28,11 +26,11 @@ impl Facts {
 }
 
 /// Substitutes facts into a graph.
-pub(crate) fn substitute(mut graph: Graph, layout: &Layout) -> Graph {
-    if layout.facts.is_empty() {
+pub(crate) fn substitute(mut graph: Graph, facts: &Facts) -> Graph {
+    if facts.is_empty() {
         return graph;
     }
-    let known = Known::of(&graph, &layout.facts);
+    let known = Known::of(&graph, facts);
     for at in 0..graph.statements.len() {
         if let Some(stmt) = known.replaced(&graph, &graph.statements[at]) {
             graph.statements[at] = stmt;

@@ -5,14 +5,14 @@
 //! same monoid is one over the axes of both; the passes on products and rows decide later where to cut it.
 
 use crate::SMALL_DOMAIN;
-use crate::algebra::product::{Algebra, Terms};
 use crate::canonical::simplify::{axes_at, digits_of, drop_copies, drop_dead, inline};
-use crate::domain::bounds::{self, Guard, one_each};
+use crate::domain::bounds::{self, one_each};
 use crate::domain::split;
 use crate::graph::axes::of_indices;
 use crate::graph::coverage::{self, Digit, Digits};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::{Axis, ExprNode, Graph, Stmt, index};
+use crate::graph::terms::{Algebra, Terms};
+use crate::graph::{Axis, ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 

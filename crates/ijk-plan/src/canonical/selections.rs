@@ -6,10 +6,10 @@
 //! `a[t,e,h] = x[t,d] * w[e,d,h]`, read as `a[t,c[t],h]`, one expert for each `t`.
 
 use crate::SMALL_DOMAIN;
-use crate::algebra::product::{Algebra, Terms};
 use crate::canonical::simplify::{digits_of, drop_dead, inline};
 use crate::graph::axes::{Axes, of_indices, restrict};
 use crate::graph::expr::{self, Builder};
+use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};

@@ -6,12 +6,9 @@
 
 use crate::SMALL_DOMAIN;
 use crate::graph::expr::same_bits;
-use crate::graph::{Axis, Expr, ExprNode, Few, Graph, Stmt, coverage, index, zero};
+use crate::graph::{Axis, Expr, ExprNode, Few, Graph, Guard, Stmt, coverage, index, zero};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
-
-/// Condition `0 <= index < extent`: points where it fails are skipped.
-pub(crate) type Guard = (IndexExpr, u64);
 
 /// Least and greatest value of an axis or an index, both inclusive.
 pub(crate) type Interval = (i128, i128);

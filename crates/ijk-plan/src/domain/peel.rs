@@ -5,9 +5,9 @@
 //! one after another, always in the same order.
 
 use crate::SMALL_DOMAIN;
-use crate::domain::bounds::{Guard, Interval, narrow, within};
+use crate::domain::bounds::{Interval, narrow, within};
 use crate::domain::split::drop_unit_axes;
-use crate::graph::{Graph, Stmt, index};
+use crate::graph::{Graph, Guard, Stmt, index};
 use ijk_ir::core::{Atom, Init};
 use ijk_types::Reducer;
 

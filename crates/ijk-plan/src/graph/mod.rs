@@ -6,11 +6,10 @@ pub(crate) mod axes;
 pub(crate) mod coverage;
 pub(crate) mod expr;
 pub(crate) mod index;
+pub(crate) mod terms;
 pub(crate) mod verify;
 
-use crate::Layout;
 use crate::PlanError;
-use crate::domain::bounds::Guard;
 use crate::graph::expr::{can_fail, extract, is_partial, random_can_fail};
 use ijk_ir::core::{
     self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
@@ -62,6 +61,9 @@ pub(crate) struct Stmt {
     pub scan: Option<AxisId>,
     pub span: Span,
 }
+
+/// Condition `0 <= index < extent`: points where it fails are skipped.
+pub(crate) type Guard = (IndexExpr, u64);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -192,9 +194,9 @@ impl Graph {
     }
 
     /// The graph with the strides of inputs and outputs.
-    pub(crate) fn with_strides(mut self, layout: &Layout) -> Self {
-        let inputs = self.inputs.iter().zip(&layout.inputs);
-        for (&array, strides) in inputs.chain(self.outputs.iter().zip(&layout.outputs)) {
+    pub(crate) fn with_strides(mut self, inputs: &[Vec<isize>], outputs: &[Vec<isize>]) -> Self {
+        let inputs = self.inputs.iter().zip(inputs);
+        for (&array, strides) in inputs.chain(self.outputs.iter().zip(outputs)) {
             let several = strides.iter().zip(&self.arrays[array.0 as usize].shape);
             let several = several.filter(|(step, extent)| **extent > 1 && **step != 0);
             if !several.is_sorted_by_key(|(step, _)| Reverse(step.unsigned_abs())) {

@@ -7,10 +7,10 @@
 //! one axis, `has[z]`, which is computed once, too.
 
 use crate::SMALL_DOMAIN;
-use crate::domain::bounds::{self, Guard};
+use crate::domain::bounds;
 use crate::graph::axes::{Axes, of_indices, restrict};
 use crate::graph::expr::Builder;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, coverage, index};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Guard, Stmt, coverage, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 

@@ -10,7 +10,7 @@ use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::reordered::rebuilt;
 use crate::layout::{Layout, c_strides};
 use crate::select::contraction;
-use crate::sweep::FASTER;
+use crate::select::profit::PRODUCTS_PER_BYTE;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
 /// With fewer steps of k, the time is bound by writing the output.
@@ -61,7 +61,7 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
         let columns = columns.into_iter().filter(is_row).collect::<Vec<_>>();
         let [rows, columns, steps] = [rows, columns, steps].map(|axes| points(stmt, &axes));
         let size = graph.array(stmt.out).dtype.size() as u64;
-        let many = columns / FASTER > size && steps >= LEAST_STEPS;
+        let many = columns / PRODUCTS_PER_BYTE > size && steps >= LEAST_STEPS;
         let large = rows.saturating_mul(steps).saturating_mul(size) > layout.near;
         let reduced = axes.iter().filter(|axis| !is_row(axis));
         let axes = reduced.chain(out.iter().filter(|axis| axes.contains(axis))).copied().collect();

@@ -10,11 +10,11 @@ use crate::layout::Layout;
 use crate::lower::buffers::Buffers;
 use crate::lower::nest::Emitter;
 use crate::lower::reverse;
+use crate::lower::sweep;
+use crate::lower::{contraction, grouped};
 use crate::plan::{
     Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
 };
-use crate::select::{contraction, grouped};
-use crate::sweep;
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
 

@@ -1,8 +1,12 @@
-//! Lowering: statements become steps over buffers, with offsets and strides instead of index expressions.
+//! Lowering: statements become steps over buffers, with offsets and strides instead of index expressions; consecutive
+//! statements over the same rows become sweeps.
 
 pub(crate) mod arena;
 pub(crate) mod buffers;
+mod contraction;
 pub(crate) mod emit;
-pub(crate) mod nest;
+mod grouped;
+mod nest;
 pub(crate) mod network;
-pub(crate) mod reverse;
+mod reverse;
+mod sweep;

@@ -14,7 +14,7 @@ use crate::plan::{
     Base, Buffer, BufferId, Contraction, ContractionAxis, Load, Nest, NestAxis, Node, NodeId,
     Place, Plan, Role, Start, Step, Store,
 };
-use crate::select::contraction::is_worth;
+use crate::select::profit::is_worth;
 use ijk_ir::core::Span;
 use ijk_ir::einsum::{Multiplication, Product, operators};
 use ijk_types::{DType, Reducer};

@@ -162,6 +162,12 @@ pub struct Contraction {
 }
 
 impl Contraction {
+    /// Product of the extents of all axes of a role, saturating.
+    pub fn extent(&self, role: Role) -> u64 {
+        let of = self.axes.iter().filter(|a| a.role == role);
+        of.fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
+    }
+
     /// Tells whether engines have contraction kernels for these operators and type. Others become nests: maps that can
     /// fail, that change the type, or that are no single vector instruction.
     pub fn supports(dtype: DType, (map, then): (BinaryOp, Option<Then>), reduce: Monoid) -> bool {

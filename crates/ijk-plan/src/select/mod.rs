@@ -1,4 +1,4 @@
-//! Selection: the statements that contraction kernels compute; others become scans and loop nests.
+//! Selection: the statements that contraction kernels compute, if those beat loop nests.
 
 pub(crate) mod contraction;
-pub(crate) mod grouped;
+pub(crate) mod profit;

@@ -6,10 +6,10 @@
 
 use super::operands::{Operand, Operators, Sides, import, join};
 use super::{Prefix, level, set};
-use crate::domain::bounds::{Guard, stored};
+use crate::domain::bounds::stored;
 use crate::graph::axes::restrict;
 use crate::graph::expr::Builder;
-use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
+use crate::graph::{Expr, ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::DType;
 

@@ -11,10 +11,10 @@ mod operands;
 pub(crate) use factors::move_factors_out;
 
 use crate::SMALL_DOMAIN;
-use crate::domain::bounds::{Guard, narrow, replace_axis, within};
+use crate::domain::bounds::{narrow, replace_axis, within};
 use crate::domain::peel::chain;
 use crate::graph::axes::restrict;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, coverage, index};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Guard, Stmt, coverage, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init, Terms};
 use ijk_types::{Monoid, Reducer};
 

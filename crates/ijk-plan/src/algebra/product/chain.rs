@@ -4,8 +4,8 @@
 //! multiplied in any order.
 
 use super::NEST_COST;
-use super::terms::{Algebra, Terms};
 use crate::canonical::simplify::{digits_of, inline};
+use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::ArrayId;
 

@@ -2,10 +2,10 @@
 //!
 //! A scatter has no epilogue for constants, so they are folded into one: `y[r[z]] += 2 * x[z] / 2` multiplies by none.
 
-use super::terms::{Algebra, Terms};
 use super::{product, quotient};
 use crate::SMALL_DOMAIN;
 use crate::graph::expr::{Builder, extract, same_bits};
+use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{Expr, ExprNode, Graph, Stmt};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp, scalar};
 

@@ -1,9 +1,9 @@
 //! Operands of products.
 
 use super::axes_in;
-use crate::domain::bounds::{self, Guard};
+use crate::domain::bounds;
 use crate::graph::axes::{Axes, of_indices};
-use crate::graph::{Expr, ExprNode, Graph, index};
+use crate::graph::{Expr, ExprNode, Graph, Guard, index};
 use ijk_ir::core::IndexExpr;
 
 /// One operand of a product.

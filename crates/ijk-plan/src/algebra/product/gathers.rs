@@ -5,13 +5,13 @@
 //! of range are skipped as before.
 
 use super::post_ops::PostOps;
-use super::terms::{Algebra, Terms};
 use super::{NEST_COST, ReducedProduct, axes_in, quotient};
 use crate::SMALL_DOMAIN;
-use crate::domain::bounds::{Guard, one_each};
+use crate::domain::bounds::one_each;
 use crate::graph::axes::{of_indices, restrict};
 use crate::graph::expr::extract;
-use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
+use crate::graph::terms::{Algebra, Terms};
+use crate::graph::{Axis, Expr, ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 

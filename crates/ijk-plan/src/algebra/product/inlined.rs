@@ -4,10 +4,10 @@
 
 use super::NEST_COST;
 use super::chain::Chains;
-use super::terms::{Algebra, Terms};
-use crate::domain::bounds::{self, Guard};
+use crate::domain::bounds;
 use crate::graph::expr::Builder;
-use crate::graph::{ExprNode, Graph, Stmt, index};
+use crate::graph::terms::{Algebra, Terms};
+use crate::graph::{ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 

@@ -13,12 +13,12 @@ mod lower;
 mod moves;
 mod post_ops;
 mod strategy;
-mod terms;
 
 use crate::SMALL_DOMAIN;
 use crate::canonical::simplify::drop_dead;
 use crate::graph::axes::{Axes, of_indices, union};
 use crate::graph::expr::{Builder, extract, same_bits};
+use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use crate::plan::Contraction;
 use chain::Chains;
@@ -26,9 +26,6 @@ use factor::Factor;
 use ijk_ir::core::Span;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use post_ops::PostOps;
-
-pub(crate) use moves::worth_contracting;
-pub(crate) use terms::{Algebra, Terms};
 
 /// Cost of a point of a loop nest, relative to one of a contraction.
 const NEST_COST: u64 = 4;

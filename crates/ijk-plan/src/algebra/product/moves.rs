@@ -3,6 +3,7 @@
 use super::NEST_COST;
 use crate::graph::axes::{Axes, union};
 use crate::order::{Measure, Network, Options, Order, order};
+use crate::select::profit::worth_contracting;
 use ijk_ir::einsum::Product;
 
 /// A step of pairwise multiplication.
@@ -153,20 +154,4 @@ pub(super) fn total(mut left: Remaining, moves: &[PlacedMove]) -> u64 {
     }
     let last = if left.sets.len() == 2 { left.cost(Move::Join(0, 1)) } else { 0 };
     cost.saturating_add(last)
-}
-
-/// Tells whether a contraction of these extents is faster than a loop nest. Tuned by benchmarks.
-///
-/// Matrix-vector products need sides that fill vector lanes; batched products need enough work each to amortise
-/// packing.
-pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
-    let (short, long) = (m.min(n), m.max(n));
-    let work = m.saturating_mul(n).saturating_mul(k);
-    match (short, batch) {
-        (_, 0) | (0, _) => false,
-        (1, 1) => long >= 16 && k >= 16,
-        (1, _) => false,
-        (_, 1) => k > 1 && short.saturating_mul(k) >= 16 && work > 64,
-        (_, _) => k > 1 && work >= 512,
-    }
 }

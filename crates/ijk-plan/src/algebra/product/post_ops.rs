@@ -1,11 +1,10 @@
 //! Post-operations: factors without reduced axes, applied to the result of the reduction.
 
 use super::ReducedProduct;
-use super::terms::Algebra;
-use crate::domain::bounds::Guard;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::expr::Builder;
-use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
+use crate::graph::terms::Algebra;
+use crate::graph::{Expr, ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 

@@ -18,7 +18,6 @@ mod row;
 mod row_index;
 mod step;
 
-pub(crate) use blocks::FASTER;
 pub(crate) use row_index::number_rows;
 
 use crate::graph::{Graph, Stmt, index};

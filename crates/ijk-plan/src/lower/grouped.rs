@@ -6,9 +6,9 @@
 use crate::domain::bounds;
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use crate::lower::buffers::Buffers;
+use crate::lower::contraction;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Contraction, Grouped, Role};
-use crate::select::contraction;
 use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Reducer};
 

@@ -3,6 +3,7 @@
 use super::{Group, bytes};
 use crate::graph::{Graph, Stmt};
 use crate::select::contraction;
+use crate::select::profit::PRODUCTS_PER_BYTE;
 use ijk_ir::core::ArrayId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +17,6 @@ const LEAST_ROWS: u64 = 32;
 /// once per write) and at least `MANY_BLOCKS` blocks remain.
 const ROOM: u64 = 8;
 const MANY_BLOCKS: u64 = 128;
-
-/// Products that a contraction forms in the time of moving a byte to memory and back.
-pub(crate) const FASTER: u64 = 100;
 
 /// Rows and columns of a microkernel's tile; and padded products that take as long as moving a byte to memory and
 /// back.
@@ -41,7 +39,7 @@ impl Group {
         }
         let each = (self.bytes(graph) / rows).max(1);
         let multiplied = self.contracted(graph);
-        if near > 0 && multiplied / FASTER > self.reused(graph) {
+        if near > 0 && multiplied / PRODUCTS_PER_BYTE > self.reused(graph) {
             return None;
         }
         let (near, least) = match multiplied {
