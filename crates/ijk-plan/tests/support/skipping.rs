@@ -45,6 +45,14 @@ struct Maker {
     data: Vec<ArrayId>,
 }
 
+/// A convolution's filter, and the longer of its other two arrays.
+struct Taps {
+    filter: Vec<IndexExpr>,
+    far: Vec<IndexExpr>,
+    filter_shape: Vec<u64>,
+    far_shape: Vec<u64>,
+}
+
 /// The case of a seed.
 pub fn case(seed: u64) -> Case {
     use DType::*;
@@ -184,30 +192,8 @@ impl Maker {
         // (or, linear in the filter, of what is read or written).
         let mut extents: Vec<u64> = (0..3).map(|_| 1 + self.random.below(5) as u64).collect();
         let axis = |n: usize| IndexExpr::axis(AxisId(n as u32));
-        let (mut filter, mut far) = (vec![], vec![]);
-        let (mut filter_shape, mut far_shape) = (vec![], vec![]);
-        for n in 0..rank {
-            let (p, f) = (axis(3 + n), axis(3 + rank + n));
-            let positions = 2 + self.random.below(14 / rank) as u64;
-            let size = 1 + self.random.below(4) as u64;
-            let (stride, pad) = (1 + self.random.below(2) as i64, self.random.between(0, 2));
-            let mut strided = IndexExpr::constant(-pad);
-            (0..stride).for_each(|_| strided = strided.plus(&p).unwrap());
-            let reach = stride * (positions as i64 - 1) + size as i64 - 2 * pad;
-            let reach = (reach + self.random.between(-1, 2)).max(1) as u64;
-            extents.insert(3 + n, positions);
-            if in_filter {
-                extents.push(reach);
-                filter.push(f.plus(&negated(&strided)).unwrap());
-                far.push(f);
-            } else {
-                extents.push(size + self.random.below(2) as u64);
-                far.push(strided.plus(&f).unwrap());
-                filter.push(f);
-            }
-            filter_shape.push(size);
-            far_shape.push(reach);
-        }
+        let Taps { filter, far, filter_shape, far_shape } =
+            self.taps(rank, in_filter, &mut extents);
         if extents.iter().product::<u64>() > 40_000 {
             return;
         }
@@ -239,12 +225,54 @@ impl Maker {
         let monoid = if self.dtype == DType::Bool { Monoid::Or } else { Monoid::Add };
         let (out_index, shape) = (with(0, written, 1), sized(0, out_shape, 1));
         let out = self.array(self.dtype, shape);
+        self.reduce(extents, (out, out_index), (Init::Identity(monoid), monoid), nodes);
+    }
+
+    /// Index expressions of a convolution's filter and of its longer operand, one for each dimension; adds the extents of
+    /// positions and of filters.
+    fn taps(&mut self, rank: usize, in_filter: bool, extents: &mut Vec<u64>) -> Taps {
+        let axis = |n: usize| IndexExpr::axis(AxisId(n as u32));
+        let (mut filter, mut far) = (vec![], vec![]);
+        let (mut filter_shape, mut far_shape) = (vec![], vec![]);
+        for n in 0..rank {
+            let (p, f) = (axis(3 + n), axis(3 + rank + n));
+            let positions = 2 + self.random.below(14 / rank) as u64;
+            let size = 1 + self.random.below(4) as u64;
+            let (stride, pad) = (1 + self.random.below(2) as i64, self.random.between(0, 2));
+            let mut strided = IndexExpr::constant(-pad);
+            (0..stride).for_each(|_| strided = strided.plus(&p).unwrap());
+            let reach = stride * (positions as i64 - 1) + size as i64 - 2 * pad;
+            let reach = (reach + self.random.between(-1, 2)).max(1) as u64;
+            extents.insert(3 + n, positions);
+            if in_filter {
+                extents.push(reach);
+                filter.push(f.plus(&negated(&strided)).unwrap());
+                far.push(f);
+            } else {
+                extents.push(size + self.random.below(2) as u64);
+                far.push(strided.plus(&f).unwrap());
+                filter.push(f);
+            }
+            filter_shape.push(size);
+            far_shape.push(reach);
+        }
+        Taps { filter, far, filter_shape, far_shape }
+    }
+
+    /// Adds a reduction of a value over axes of some extents.
+    fn reduce(
+        &mut self,
+        extents: Vec<u64>,
+        (out, out_index): (ArrayId, Vec<IndexExpr>),
+        (init, monoid): (Init, Monoid),
+        nodes: Vec<ScalarNode>,
+    ) {
         let axis = |n: usize| Axis { name: format!("x{n}"), dims: vec![], pins: vec![] };
         self.case.program.statements.push(Statement {
             out,
             domain: (0..extents.len()).map(axis).collect(),
             out_index,
-            init: Init::Identity(monoid),
+            init,
             reduce: Some(Reducer::Monoid(monoid)),
             value: ScalarExpr { nodes },
             guards: vec![],
@@ -304,22 +332,11 @@ impl Maker {
         let monoid = self.monoid();
         let previous = self.input(self.dtype, shape.clone());
         let out = self.array(self.dtype, shape);
-        let named = |n: usize| Axis { name: format!("x{n}"), dims: vec![], pins: vec![] };
-        self.case.program.statements.push(Statement {
-            out,
-            domain: (0..extents.len()).map(named).collect(),
-            out_index,
-            init: match self.random.below(4) {
-                0 => Init::From(previous),
-                _ => Init::Identity(monoid),
-            },
-            reduce: Some(Reducer::Monoid(monoid)),
-            value: ScalarExpr { nodes },
-            guards: vec![],
-            span: Span::default(),
-        });
-        self.case.instance.extents.push(extents);
-        self.data.push(out);
+        let init = match self.random.below(4) {
+            0 => Init::From(previous),
+            _ => Init::Identity(monoid),
+        };
+        self.reduce(extents, (out, out_index), (init, monoid), nodes);
     }
 
     fn monoid(&mut self) -> Monoid {
