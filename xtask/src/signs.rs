@@ -1,15 +1,9 @@
 //! Signs in the sources: how comments begin, names of types, and lengths of files.
 
 use crate::sources;
-use crate::workspace::{Crate, Workspace};
+use crate::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Crates whose comments and names are still to be revised.
-const TO_REVISE: &[&str] = &[];
-
-/// Crates whose comments are revised, but not yet the names of their types and the lengths of their files.
-const TO_RENAME: &[&str] = &["ijk-cpu"];
 
 /// Words that no comment begins with: its first line is a noun phrase or a verb phrase.
 const BEGINNINGS: &[&str] = &["What", "Whether", "Who", "Whose", "Whom", "Which", "How"];
@@ -30,22 +24,16 @@ const LINES: usize = 600;
 /// A sentence for every finding.
 pub fn check(workspace: &Workspace) -> Vec<String> {
     let mut problems = Vec::new();
-    for krate in workspace.crates.iter().filter(|krate| is_revised(krate)) {
+    for krate in &workspace.crates {
         match sources::texts(&workspace.root, &krate.folder.join("src")) {
             Ok(files) => {
                 check_comments(&files, &mut problems);
-                if !TO_RENAME.contains(&krate.name.as_str()) {
-                    check_names(&krate.name, &files, &mut problems);
-                }
+                check_names(&krate.name, &files, &mut problems);
             }
             Err(error) => problems.push(format!("{}: {error}", krate.folder.display())),
         }
     }
     problems
-}
-
-fn is_revised(krate: &Crate) -> bool {
-    !TO_REVISE.contains(&krate.name.as_str())
 }
 
 fn check_comments(files: &[(impl AsRef<Path>, String)], problems: &mut Vec<String>) {
