@@ -4,9 +4,9 @@
 
 use crate::Few;
 use crate::tuning::order::{
-    CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS,
+    CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS, TRANSPOSED_MAP_ROW,
 };
-use crate::tuning::time::{MOVED_TILE_ROW, MOVED_TILE_ROWS, TRANSPOSED_MAP_ROW};
+use crate::tuning::time::{MOVED_TILE_ROW, MOVED_TILE_ROWS};
 use std::ops::Range;
 
 /// An axis of a nest with its strides.

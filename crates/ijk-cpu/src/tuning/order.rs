@@ -231,6 +231,9 @@ pub(crate) const CROSSING_SIDE: usize = 4 * LINE / size_of::<f32>();
 /// Size of such a tile of a reduction, relative to others: the length of its runs matters more than its fit in L1.
 pub(crate) const CROSSING_TILES: usize = 4;
 
+/// Length of the rows of such a tile of a map: outputs that several points share are combined tile by tile.
+pub(crate) const TRANSPOSED_MAP_ROW: usize = 128;
+
 /// Points of a row from which it is a tile of its own if rows have gaps between them: kernels then process rows in
 /// place instead of packed copies.
 pub(crate) const GAPPED_ROW: usize = 256;

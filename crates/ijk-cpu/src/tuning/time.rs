@@ -224,9 +224,6 @@ pub(crate) const MOVED_TILE_POINTS: usize = 1 << 16;
 pub(crate) const MOVED_TILE_ROW: usize = 128;
 pub(crate) const MOVED_TILE_ROWS: usize = 256;
 
-/// Length of the rows of a tile that transposes operands of a map.
-pub(crate) const TRANSPOSED_MAP_ROW: usize = 128;
-
 /// Shortest row in bytes that is written with non-temporal stores.
 pub(crate) const NON_TEMPORAL_ROW_BYTES: usize = 4 * LINE;
 
