@@ -8,12 +8,13 @@ use crate::contract::kernels::panel::Prepare;
 use crate::contract::select::in_place::{UnpackedLhs, UnpackedRhs};
 use crate::contract::select::sharing::shares_lhs;
 use crate::tuning::order::{
-    KC, L1_PANEL_BYTES, LONG_RUN, LONGEST_BLOCK, MANY_STEPS, PACK_RATIO, UNPACKED_LHS_BYTES,
-    UNPACKED_RHS_PANELS,
+    KC, L1_PANEL_BYTES, LONG_RUN, LONGEST_BLOCK, MANY_STEPS, PACK_RATIO, RESIDENT_LHS_BYTES,
+    UNPACKED_LHS_BYTES, UNPACKED_RHS_PANELS,
 };
 use crate::tuning::time::{
     GROUP_COLUMN_PANELS, GROUP_OUTPUT_BYTES, GROUP_PANELS, OUT_OF_CACHE_RANGE_PANELS,
-    OUT_OF_L2_BYTES, RANGE_LHS_BYTES, RANGE_PANELS, SET_STRIDE_BYTES, UNPACKED_BLOCK_BYTES,
+    OUT_OF_L2_BYTES, OUTPUT_STRIP_BYTES, RANGE_LHS_BYTES, RANGE_PANELS, SET_STRIDE_BYTES,
+    TASK_PANELS, UNPACKED_BLOCK_BYTES, UNPACKED_LHS_ROWS,
 };
 
 /// Blocking (mr, nr, kc), and which operands are packed.
@@ -116,6 +117,26 @@ impl Blocking {
         }
     }
 
+    /// Most panels of `width` rows of the other operand in a task, beside `shared` rows of the shared operand and blocks
+    /// of at most `steps` steps.
+    pub(crate) fn task_panels(
+        &self,
+        width: usize,
+        shared: usize,
+        steps: usize,
+        size: usize,
+    ) -> usize {
+        match (self.is_direct(), self.shares_lhs) {
+            (true, _) => UNPACKED_LHS_ROWS / width,
+            (_, true) => RESIDENT_LHS_BYTES / (steps.max(1) * size) / width,
+            _ if self.group > 1 => TASK_PANELS,
+            _ => {
+                let strip = width * (shared / self.ranges).max(1) * size;
+                (OUTPUT_STRIP_BYTES / strip).min(TASK_PANELS)
+            }
+        }
+    }
+
     /// The blocking of a problem whose panels of an operand are given.
     pub(crate) fn with_panels(problem: &Problem, operand: TensorId) -> Self {
         let blocking = Self::of(problem, 1);
@@ -201,7 +222,7 @@ impl TileSize {
 }
 
 /// Size of lhs in bytes.
-fn lhs_bytes(problem: &Problem) -> usize {
+pub(super) fn lhs_bytes(problem: &Problem) -> usize {
     let elements = problem.m.len().saturating_mul(problem.k.len());
     elements.saturating_mul(problem.algebra.size)
 }

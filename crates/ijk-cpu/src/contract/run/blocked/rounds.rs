@@ -11,10 +11,7 @@ use crate::contract::select::blocking::Blocking;
 use crate::contract::select::k_blocks::rounds;
 use crate::contract::select::shared_block::SharedBlock;
 use crate::contract::select::streamed::StreamedOutput;
-use crate::tuning::order::RESIDENT_LHS_BYTES;
-use crate::tuning::time::{
-    OUTPUT_STRIP_BYTES, SEPARATE_PANELS, SEPARATE_POINTS, TASK_PANELS, UNPACKED_LHS_ROWS,
-};
+use crate::tuning::time::{SEPARATE_PANELS, SEPARATE_POINTS};
 use std::ops::Range;
 
 impl<'a> Gemm<'a> {
@@ -69,17 +66,10 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`gemm`](super::gemm()); the shared panels are packed.
     pub(crate) unsafe fn round<W: ElementWord>(&self, shared: &SharedPanels) {
-        let Blocking { shares_lhs, ranges, group, .. } = self.blocking;
+        let Blocking { shares_lhs, ranges, .. } = self.blocking;
         let other = if shares_lhs { self.right } else { self.left };
-        let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();
-        let most = match (self.blocking.is_direct(), shares_lhs) {
-            (true, _) => UNPACKED_LHS_ROWS / other.width,
-            (_, true) => {
-                RESIDENT_LHS_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width
-            }
-            _ if group > 1 => TASK_PANELS,
-            _ => (OUTPUT_STRIP_BYTES / strip).min(TASK_PANELS),
-        };
+        let (rows, steps) = (shared.range.len(), shared.longest());
+        let most = self.blocking.task_panels(other.width, rows, steps, size_of::<W>());
         let threads = self.context.threads();
         if let Some(stage) = self.stage(shared) {
             let parts = stage.parts(other.len());
