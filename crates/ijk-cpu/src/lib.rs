@@ -18,6 +18,7 @@ mod contract;
 mod copy;
 mod engine;
 mod error;
+pub mod explain;
 mod folds;
 mod nest;
 mod origin;

@@ -111,6 +111,11 @@ impl Places {
         })
     }
 
+    /// Bytes of a block.
+    pub(crate) fn block_bytes(&self) -> usize {
+        self.from.len() * self.word
+    }
+
     /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.outer.len() * self.inner.len()

@@ -32,6 +32,8 @@ pub struct Compiled {
     pub(crate) continues: bool,
     /// Programs in order of execution.
     pub(crate) steps: Vec<Program>,
+    /// For each step of the plan the number of programs up to its last one, if it is compiled for an explanation.
+    pub(crate) ends: Vec<usize>,
 }
 
 /// Target of compilation.
@@ -43,6 +45,8 @@ pub(crate) struct CompileTarget<'a> {
     pub(crate) streams: usize,
     /// Estimates of the time of work.
     pub(crate) costs: &'a Costs,
+    /// True for a plan that is explained, and not run.
+    pub(crate) explains: bool,
 }
 
 impl Compiled {
@@ -145,8 +149,12 @@ fn compile_with(
         initialised: buffers.iter().map(|b| holds_values(&b.place)).collect(),
         live: BTreeMap::new(),
     };
+    let mut ends = Vec::new();
     for step in 0..plan.steps.len() {
         compiler.step(&plan.steps[step..]).map_err(|fault| PlanError::Step { step, fault })?;
+        if target.explains {
+            ends.push(compiler.steps.len());
+        }
     }
     let last = plan.steps.len();
     compiler.initialise_results().map_err(|fault| PlanError::Step { step: last, fault })?;
@@ -158,7 +166,7 @@ fn compile_with(
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
     let is_long = cost(&steps) >= CANCELLABLE_NANOSECONDS;
     let (arena, beside) = (plan.arena, 0);
-    Ok(Compiled { is_long, continues, inputs, outputs, buffers, arena, beside, steps })
+    Ok(Compiled { is_long, continues, inputs, outputs, buffers, arena, beside, steps, ends })
 }
 
 /// Estimated work of steps, in nanoseconds on one thread.

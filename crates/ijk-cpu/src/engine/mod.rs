@@ -13,6 +13,7 @@ pub(crate) use run::PlanRun;
 
 use crate::check::Layout;
 use crate::error::{PlanError, RunError, Side};
+use crate::explain::Explainer;
 use crate::nest::fault;
 use crate::probe::Costs;
 use crate::runtime::cancel::{CancelToken, InterruptCallback};
@@ -98,7 +99,7 @@ impl Engine {
     /// If the plan is inconsistent, or accesses elements outside of its buffers: [`PlanError`].
     pub fn compile(&self, plan: &Plan) -> Result<Compiled, PlanError> {
         let Self { level, streams, ref costs, .. } = *self;
-        compile(plan, CompileTarget { level, streams, costs })
+        compile(plan, CompileTarget { level, streams, costs, explains: false })
     }
 
     /// Compiles a plan whose results have initial values, for [`Engine::execute_onto`]: steps that accumulate add to
@@ -108,7 +109,12 @@ impl Engine {
     /// As for [`Engine::compile`].
     pub fn compile_onto(&self, plan: &Plan) -> Result<Compiled, PlanError> {
         let Self { level, streams, ref costs, .. } = *self;
-        compile_continuing(plan, CompileTarget { level, streams, costs })
+        compile_continuing(plan, CompileTarget { level, streams, costs, explains: false })
+    }
+
+    /// Explains how this engine executes plans.
+    pub fn explainer(&self) -> Explainer {
+        Explainer::new((self.level, self.streams), &self.costs, self.threads())
     }
 
     /// Compiles and executes a plan.

@@ -7,6 +7,7 @@
 mod kernel;
 
 use crate::check::CheckedNest;
+use crate::explain::{KernelChoice, Reason, Relation};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
@@ -16,6 +17,10 @@ use crate::tuning::time::{ROW_FOLD, ROW_FOLD_ELEMENT};
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use kernel::{FoldFn, LEAST, RowLayout, Tensors};
+use std::ops::RangeInclusive;
+
+/// Lengths of rows for this kernel.
+pub(crate) const ROW_LENGTHS: RangeInclusive<usize> = LEAST..=ROW_FOLD_LENGTH;
 
 /// Function of each value that is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +85,7 @@ impl FoldsProgram {
             && nest.loads.iter().all(|load| load.dtype == t)
             && !nest.axes.iter().any(|axis| axis.collides)
             && kept.iter().all(|a| checked.separable.contains(a));
-        if !plain || !(LEAST..=ROW_FOLD_LENGTH).contains(&length) {
+        if !plain || !ROW_LENGTHS.contains(&length) {
             return None;
         }
         let size = t.size();
@@ -105,6 +110,23 @@ impl FoldsProgram {
             ahead: 0,
             cost: count as f64 * (ROW_FOLD + length as f64 * ROW_FOLD_ELEMENT),
         })
+    }
+
+    /// Its algorithm and blocking, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let rows = self.rows.iter().map(|&(extent, _)| extent).product();
+        let algorithm = match self.other {
+            Some(_) => "folds of two operands in registers",
+            None => "folds in registers",
+        };
+        let then = "one thread folds it, and values stay in registers";
+        let row = ("the row", self.length);
+        KernelChoice::new(algorithm)
+            .extent("rows", rows)
+            .extent("length", self.length)
+            .block("piece", PIECE.min(self.length), "elements")
+            .because(Reason::compared(row, Relation::AtMost, ("MOST", MOST), then))
+            .because(Reason::compared(row, Relation::AtLeast, ("LEAST", LEAST), "it fills vectors"))
     }
 
     /// Estimated work, in nanoseconds on one thread.

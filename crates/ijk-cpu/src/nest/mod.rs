@@ -12,6 +12,7 @@
 
 mod body;
 mod copies;
+mod explain;
 mod geometry;
 mod kernel;
 mod launch;

@@ -1,6 +1,6 @@
 //! Estimated times of work: they determine the division among threads, never the order of summation.
 
-use super::{Probe, Rates, Work};
+use super::{Bound, Probe, Rates, Work};
 use crate::tuning::time::{ABOVE_BOUND, HAND_OFF, HAND_OFFS};
 
 /// Estimated times on one thread.
@@ -21,6 +21,11 @@ impl Costs {
     /// Nanoseconds of work from which another thread pays.
     pub(crate) fn worth_threads(&self) -> f64 {
         self.worth
+    }
+
+    /// Lower bound of the time of work on one thread.
+    pub(crate) fn bound(&self, work: &Work) -> Bound {
+        self.one.bound(work)
     }
 
     /// Estimated nanoseconds of work.

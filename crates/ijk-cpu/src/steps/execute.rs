@@ -3,6 +3,7 @@
 use super::{ExecutableStep, StepRun};
 use crate::contract::{Context, ContractProgram};
 use crate::error::RunError;
+use crate::explain::KernelChoice;
 use crate::folds::FoldsProgram;
 use crate::nest::{Launch, TileNest};
 use crate::runtime::scratch::Need;
@@ -24,6 +25,10 @@ impl ExecutableStep for TileNest {
 
     fn cost(&self) -> f64 {
         self.cost()
+    }
+
+    fn explain(&self, _threads: usize) -> KernelChoice {
+        self.explain()
     }
 
     fn need(&self) -> Need {
@@ -48,6 +53,10 @@ impl ExecutableStep for ContractProgram {
 
     fn cost(&self) -> f64 {
         self.cost()
+    }
+
+    fn explain(&self, threads: usize) -> KernelChoice {
+        self.explain(threads)
     }
 
     fn need(&self) -> Need {
@@ -86,6 +95,10 @@ impl ExecutableStep for GroupedProgram {
         self.cost()
     }
 
+    fn explain(&self, threads: usize) -> KernelChoice {
+        self.explain(threads)
+    }
+
     fn need(&self) -> Need {
         self.need()
     }
@@ -103,6 +116,10 @@ impl ExecutableStep for ScanProgram {
 
     fn cost(&self) -> f64 {
         self.cost()
+    }
+
+    fn explain(&self, _threads: usize) -> KernelChoice {
+        self.explain()
     }
 
     fn need(&self) -> Need {
@@ -124,6 +141,10 @@ impl ExecutableStep for ShortAxesProgram {
         self.cost()
     }
 
+    fn explain(&self, _threads: usize) -> KernelChoice {
+        self.explain()
+    }
+
     fn need(&self) -> Need {
         self.need()
     }
@@ -143,6 +164,10 @@ impl ExecutableStep for SweepProgram {
         self.cost()
     }
 
+    fn explain(&self, threads: usize) -> KernelChoice {
+        self.explain(threads)
+    }
+
     fn need(&self) -> Need {
         self.need()
     }
@@ -160,6 +185,10 @@ impl ExecutableStep for FoldsProgram {
 
     fn cost(&self) -> f64 {
         self.cost()
+    }
+
+    fn explain(&self, _threads: usize) -> KernelChoice {
+        self.explain()
     }
 
     fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
@@ -183,6 +212,10 @@ macro_rules! plain {
 
             fn cost(&self) -> f64 {
                 self.cost()
+            }
+
+            fn explain(&self, _threads: usize) -> KernelChoice {
+                self.explain()
             }
 
             unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {

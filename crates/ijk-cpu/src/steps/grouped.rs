@@ -6,6 +6,7 @@
 
 use crate::contract::{Context, ContractProgram};
 use crate::error::{Fault, RunError};
+use crate::explain::{KernelChoice, Reason};
 use crate::origin::Origin;
 use crate::probe::Costs;
 use crate::runtime::scratch::{Need, ScratchPool};
@@ -113,6 +114,24 @@ impl GroupedProgram {
             level,
             cost,
         })
+    }
+
+    /// Its algorithm and blocking, with reasons, for `threads` threads.
+    pub(crate) fn explain(&self, threads: usize) -> KernelChoice {
+        let tile = GROUPED_TILES[0];
+        let rows = self.count();
+        let choice = KernelChoice::new("tiles of rows of one group")
+            .extent("rows", rows)
+            .extent("groups", self.groups)
+            .block("tile", tile, "rows")
+            .holding("copies of the rows", self.copies());
+        let tasks = (rows / tile + self.groups).min(threads * GROUPED_TASKS_PER_THREAD).max(1);
+        let (_, whole) = &self.tiles[0];
+        let each = format!("a tile of {tile} rows is computed as a {}", whole.name());
+        let choice = choice.block("tasks", tasks, "tasks").because(Reason::plain(each));
+        choice.because(Reason::plain(format!(
+            "rows are sorted by group; the last tile of a group has {GROUPED_TILES:?} rows, the fewest that suffice"
+        )))
     }
 
     /// Estimated work, in nanoseconds on one thread.

@@ -21,6 +21,7 @@ pub(crate) use equivalent::{
 
 use crate::contract::{Context, ContractProgram, PackedSharedOperand, SharedOperandPart};
 use crate::error::RunError;
+use crate::explain::KernelChoice;
 use crate::folds::FoldsProgram;
 use crate::nest::TileNest;
 use crate::runtime::scratch::{Need, ScratchPool};
@@ -40,6 +41,9 @@ pub(crate) trait ExecutableStep {
 
     /// Estimated work, in nanoseconds on one thread.
     fn cost(&self) -> f64;
+
+    /// Its algorithm and blocking, with reasons, for an engine with `threads` threads.
+    fn explain(&self, threads: usize) -> KernelChoice;
 
     /// Upper bound of its scratch memory.
     fn need(&self) -> Need {
@@ -126,6 +130,12 @@ macro_rules! programs {
             fn cost(&self) -> f64 {
                 match self {
                     $(Self::$variant(program) => ExecutableStep::cost(&**program),)*
+                }
+            }
+
+            fn explain(&self, threads: usize) -> KernelChoice {
+                match self {
+                    $(Self::$variant(program) => ExecutableStep::explain(&**program, threads),)*
                 }
             }
 

@@ -2,6 +2,7 @@
 
 use crate::check::{CheckedNest, Layout};
 use crate::copy::{Places, ShortAxis};
+use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::origin::Origin;
 use crate::runtime::lines::LINE;
 use crate::runtime::threads::Workers;
@@ -17,6 +18,8 @@ pub(crate) struct PermuteProgram {
     places: Places,
     /// True if it is written with non-temporal stores.
     streams: bool,
+    /// Number of elements.
+    points: usize,
     cost: f64,
 }
 
@@ -56,8 +59,24 @@ impl PermuteProgram {
             to: Origin::new(nest.store.base, size),
             places: Places::new(&axes, size, level)?,
             streams: layouts.get(nest.store.base.buffer.0 as usize)?.streams,
+            points,
             cost: points as f64 * PERMUTE_ELEMENT,
         })
+    }
+
+    /// Its algorithm and blocking, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let (blocks, bytes) = (self.places.blocks(), self.places.block_bytes());
+        let choice = KernelChoice::new("copy by blocks of whole cache lines")
+            .extent("blocks", blocks)
+            .block("block", bytes, "bytes")
+            .holding("cache lines of both sides", 2 * bytes);
+        let text = "blocks copy them faster than loops, since runs that are contiguous on both sides are short";
+        let streams = "the result is out of cache before it is complete: its lines are written with non-temporal stores";
+        let points = ("elements", self.points);
+        choice
+            .because(Reason::compared(points, Relation::AtLeast, limit!(PERMUTE_POINTS), text))
+            .because(self.streams.then(|| Reason::plain(streams)))
     }
 
     /// Estimated work, in nanoseconds on one thread.

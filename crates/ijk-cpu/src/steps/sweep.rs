@@ -8,6 +8,7 @@ use crate::contract::{
 use crate::engine::PlanRun;
 use crate::engine::compiled::{CompileTarget, Compiled, compile_part};
 use crate::error::{Fault, PlanError, RunError};
+use crate::explain::{KernelChoice, Reason};
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::{Workers, cut};
 use crate::simd::Level;
@@ -70,6 +71,33 @@ impl SweepProgram {
         let of = |body: &Option<usize>| body.map_or(whole, |n| narrow.bodies[n].cost());
         let along: f64 = narrow.of_blocks.iter().map(of).sum();
         along * blocks / narrow.of_blocks.len().max(1) as f64
+    }
+
+    /// The steps of a whole block.
+    pub(crate) fn body(&self) -> &Compiled {
+        &self.body
+    }
+
+    /// Its blocks, with reasons, for `threads` threads.
+    pub(crate) fn explain(&self, threads: usize) -> KernelChoice {
+        let (blocks, arena) = (self.blocks(), self.arena());
+        let algorithm = match &self.narrow {
+            Some(_) => "blocks of rows, with parts of some blocks skipped",
+            None => "blocks of rows",
+        };
+        let rows = self.axes.iter().map(|axis| axis.block).product();
+        let tasks = blocks.min(threads * self.tasks_per_thread());
+        let text = "the steps have rows in common: what one writes is still in cache when the next reads it";
+        let shared = self.shared.len();
+        let packed = format!("operands of {shared} contractions are packed once for all blocks");
+        KernelChoice::new(algorithm)
+            .extent("blocks", blocks)
+            .extent("rows", self.axes.iter().map(|axis| axis.extent).product())
+            .block("block", rows, "rows")
+            .holding("temporaries of a block", arena)
+            .block("tasks", if threads > 1 { tasks } else { 1 }, "tasks")
+            .because(Reason::plain(text))
+            .because((shared > 0).then(|| Reason::plain(packed)))
     }
 
     /// All bodies.

@@ -11,9 +11,11 @@ use crate::contract::canonical::problem::{Problem, TensorPointers};
 use crate::contract::kernels::algebra::Algebra;
 use crate::contract::kernels::word::{ElementWord, for_word};
 use crate::contract::select::algorithm::{Algorithm, splits_k};
+use crate::contract::select::explain::explain;
 use crate::contract::select::orient::orient;
 use crate::contract::select::scratch::need;
 use crate::error::RunError;
+use crate::explain::KernelChoice;
 use crate::probe::{Costs, Probe, Work};
 use crate::runtime::scratch::Need;
 use crate::runtime::threads::cut;
@@ -80,6 +82,11 @@ impl ContractProgram {
     /// Estimated work, in nanoseconds on one thread.
     pub(crate) fn cost(&self) -> f64 {
         self.cost
+    }
+
+    /// Its algorithm and blocking, with reasons, for `threads` threads.
+    pub(crate) fn explain(&self, threads: usize) -> KernelChoice {
+        explain(&self.problem, &self.algorithm, self.level, threads)
     }
 
     /// Upper bound of its scratch memory.

@@ -2,6 +2,7 @@
 
 pub(crate) mod algorithm;
 pub(crate) mod blocking;
+pub(crate) mod explain;
 pub(crate) mod gemv;
 pub(crate) mod in_place;
 pub(crate) mod k_blocks;

@@ -135,7 +135,7 @@ fn ahead(problem: &Problem, parts: &LhsParts) -> ([usize; 2], usize) {
 }
 
 /// Columns as in [`SmallGemm`]; `None` if n has more than two axes.
-fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
+pub(super) fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
     let axis = |axis: &BundleAxis| {
         (axis.extent, axis.strides[TensorId::Right as usize], axis.strides[TensorId::Out as usize])
     };

@@ -15,6 +15,7 @@ pub(crate) use relative::RelativeProgram;
 
 use crate::copy::Copier;
 use crate::error::Fault;
+use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::{FoldKernels, ScanKernels, TileKernel, fold, moves, scalar_bits, scan};
 use crate::origin::Origin;
 use crate::simd::Level;
@@ -94,6 +95,38 @@ impl ScanProgram {
             splat: moves(t, level).splat,
             copier: Copier::new(t, level),
         })
+    }
+
+    /// Its algorithm and blocking, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let algorithm = match self.strand.way {
+            StrandLayout::Up | StrandLayout::Down => "row by row, in blocks of lanes",
+            StrandLayout::Across => "adjacent rows together",
+            StrandLayout::Packed => "row by row, values packed",
+        };
+        let strands = self.strands();
+        let choice = KernelChoice::new(algorithm)
+            .extent("strands", strands)
+            .extent("length", self.length)
+            .block("strand", self.strand.width, "rows")
+            .block("chunk", self.chunk, "values")
+            .holding("values of a chunk", self.chunk * self.strand.width * self.size);
+        choice.because(self.chunk_reason(strands))
+    }
+
+    /// The reason for rows that are cut into chunks, or not.
+    fn chunk_reason(&self, strands: usize) -> Reason {
+        if strands >= SCAN_STRANDS {
+            let then = "whole rows are divided among threads";
+            let limit = limit!(SCAN_STRANDS);
+            return Reason::compared(("strands", strands), Relation::AtLeast, limit, then);
+        }
+        let points = self.length.saturating_mul(self.strand.width);
+        let (relation, then) = match points >= SCAN_CUT_POINTS {
+            true => (Relation::AtLeast, "rows are cut into chunks, whose totals are added first"),
+            false => (Relation::Below, "rows are not cut into chunks"),
+        };
+        Reason::compared(("values of a strand", points), relation, limit!(SCAN_CUT_POINTS), then)
     }
 
     /// Estimated work, in nanoseconds on one thread.

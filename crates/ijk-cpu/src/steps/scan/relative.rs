@@ -1,6 +1,7 @@
 //! Sums relative to levels, row by row.
 
 use crate::error::Fault;
+use crate::explain::{KernelChoice, Reason};
 use crate::nest::{RelativeScan, relative};
 use crate::origin::Origin;
 use crate::runtime::threads::Workers;
@@ -48,6 +49,16 @@ impl RelativeProgram {
             rows: rows.map(|(a, &level)| (a.extent, bytes([a.from, level, a.to]))).collect(),
             kernel: relative(task.dtype, level).ok_or(Fault::Types)?,
         })
+    }
+
+    /// Its algorithm, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let text =
+            "each sum is rescaled when the level of its row changes, so that it cannot overflow";
+        KernelChoice::new("row by row, relative to levels")
+            .extent("rows", self.count())
+            .extent("length", self.length)
+            .because(Reason::plain(text))
     }
 
     /// Estimated work, in nanoseconds on one thread.

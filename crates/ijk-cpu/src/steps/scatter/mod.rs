@@ -7,6 +7,7 @@
 mod run;
 
 use crate::check::CheckedNest;
+use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::{IntoPlane, into_plane};
 use crate::origin::Origin;
 use crate::simd::Level;
@@ -90,6 +91,32 @@ impl ScatterProgram {
             kernel: into_plane(monoid, t, level)?,
         })
         .filter(|program| program.row.extent >= SCATTER_SHORT_ROW)
+    }
+
+    /// Its algorithm and blocking, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let reach = |axis: &ScatterAxis| axis.extent.saturating_mul(axis.to.unsigned_abs());
+        let bytes = reach(&self.rows).saturating_add(reach(&self.row));
+        let apart = self.apart.iter().map(|axis| axis.extent).product::<usize>();
+        let choice = KernelChoice::new("rows combined in place, one after another")
+            .extent("row", self.row.extent)
+            .extent("rows", self.rows.extent)
+            .extent("independent", apart)
+            .block("piece", self.piece, "elements")
+            .holding("range of the output", bytes)
+            .because(Reason::compared(
+                ("the row", self.row.extent),
+                Relation::AtLeast,
+                limit!(SCATTER_SHORT_ROW),
+                "it fills vectors",
+            ));
+        let relation = Relation::to_most(bytes, SCATTER_BYTES);
+        let then = match relation {
+            Relation::AtMost => "it stays in L1 for all values that are combined with it",
+            _ => "rows are combined in the order of the domain",
+        };
+        let range = ("the range of the output that rows reach", bytes);
+        choice.because(Reason::sized(range, relation, limit!(SCATTER_BYTES), then))
     }
 
     /// Estimated work, in nanoseconds on one thread.

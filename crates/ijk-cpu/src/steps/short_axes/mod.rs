@@ -23,6 +23,7 @@ pub(crate) use worth::{is_brief, is_crossed_dot, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
 use crate::copy::Copier;
+use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
@@ -121,6 +122,38 @@ impl ShortAxesProgram {
             one: one(t),
             cost,
         })
+    }
+
+    /// Its algorithm and blocking, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let OffsetTables { outer, inner, columns, steps, run, piece } = &self.tables;
+        let copied = self.packs.iter().flatten().map(|pack| pack.elements).sum::<usize>();
+        let algorithm = match copied {
+            0 => "sums over tables of offsets, operands in place",
+            _ => "sums over tables of offsets, operands copied",
+        };
+        let choice = KernelChoice::new(algorithm)
+            .extent("rows", outer.len() * inner.len())
+            .extent("columns", columns.len())
+            .extent("run", *run)
+            .extent("steps", steps.len())
+            .block("piece", *piece, "elements")
+            .holding("piece of a run", piece * self.size);
+        let then = "additions of a sum are sequential";
+        let summed = ("steps of a sum", steps.len());
+        let choice = match steps.len() {
+            0 | 1 => choice,
+            _ => choice.because(Reason::compared(
+                summed,
+                Relation::AtMost,
+                limit!(SHORT_AXES_STEPS),
+                then,
+            )),
+        };
+        let text = format!(
+            "{copied} elements are copied first, so that they are contiguous along the run"
+        );
+        choice.because((copied > 0).then(|| Reason::plain(text)))
     }
 
     /// Estimated work, in nanoseconds on one thread.

@@ -9,9 +9,11 @@ mod pattern;
 mod run;
 
 use crate::check::CheckedNest;
+use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
+use crate::tuning::order::WINDOW_TAPS;
 use crate::tuning::time::{WINDOW_OUTPUT, WINDOW_PIECE, WINDOW_TAP};
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::scalar;
@@ -99,6 +101,19 @@ impl WindowProgram {
             existing: nest.start == Start::Existing,
             size: t.size(),
         })
+    }
+
+    /// Its algorithm and blocking, with reasons.
+    pub(crate) fn explain(&self) -> KernelChoice {
+        let taps = self.taps.len();
+        let then = "outputs stay in registers while all taps are combined, each read in place";
+        KernelChoice::new("taps combined in registers")
+            .extent("rows", self.rows())
+            .extent("row", self.row)
+            .extent("taps", taps)
+            .block("piece", self.piece, "outputs")
+            .holding("piece of a row", self.piece * self.size)
+            .because(Reason::compared(("taps", taps), Relation::AtMost, limit!(WINDOW_TAPS), then))
     }
 
     /// Estimated work, in nanoseconds on one thread.
