@@ -1,20 +1,24 @@
-//! Explanations of an application for people: types, domains, plan, cost.
+//! Explanations of an application for people: types, domains, plan, cost, and the engine's choices for each step.
 
 use crate::prepared::{extents, instantiate};
-use crate::{Engine, Error, Program};
+use crate::{Engine, Error, Program, StepExplanation};
+use ijk_cpu::RunError;
+use ijk_cpu::explain::Explainer;
 use ijk_ir::core::{self as ir, Instance};
 use ijk_plan::plan::Plan;
 use ijk_plan::{Bytes, Cost, Layout};
 use ijk_types::DType;
 use std::fmt;
 
-/// Types, domains, plan and cost of one application. Displays as text of several lines.
+/// Types, domains, plan and cost of one application, and the [choices](Self::steps) of the engine. Displays as text of
+/// several lines: under each step of the plan are its kernel, its blocking, and the reasons for both.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     signature: String,
     program: ir::Program,
     instance: Instance,
     plan: Plan,
+    explainer: Explainer,
     threads: usize,
     temporaries: u64,
 }
@@ -66,7 +70,8 @@ impl Engine {
         let plan = ijk_plan::plan(program, instance, &layout)?;
         let (threads, temporaries) = (self.threads(), self.temporary_bytes(&plan));
         let (program, instance) = (program.clone(), instance.clone());
-        Ok(Explanation { signature, program, instance, plan, threads, temporaries })
+        let explainer = self.cpu().explainer();
+        Ok(Explanation { signature, program, instance, plan, explainer, threads, temporaries })
     }
 }
 
@@ -75,6 +80,27 @@ impl Explanation {
     #[doc(hidden)]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The engine's choices for each executable step, in order of execution: kernel, algorithm, blocking, the sizes and
+    /// thresholds that decided, and the estimated time. The steps of a block follow those of their sweep.
+    ///
+    /// # Errors
+    /// [`Error::Run`] if the engine refuses the plan.
+    ///
+    /// ```
+    /// use ijk::DType;
+    /// let product = ijk::i("ik*kj~ijk . +ijk~ij")?;
+    /// let algorithm = |n: usize| {
+    ///     let steps = product.explain(&[(DType::F32, &[n, n]), (DType::F32, &[n, n])])?.steps()?;
+    ///     Ok::<_, ijk::Error>((steps[0].algorithm, steps[0].reasons[0].to_string()))
+    /// };
+    /// assert_eq!(algorithm(64)?, ("small matrices, read in place", "k = 64 is at most 256".to_owned()));
+    /// assert_eq!(algorithm(512)?.1, "k = 512 is above 256: loops are blocked");
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn steps(&self) -> Result<Vec<StepExplanation>, Error> {
+        Ok(self.explainer.explain(&self.plan).map_err(RunError::from)?)
     }
 
     /// Bytes of the temporaries, including those of all blocks of a sweep that run concurrently on the
@@ -118,13 +144,29 @@ impl fmt::Display for Explanation {
             }
             writeln!(f)?;
         }
-        write!(f, "\n{}", self.plan)?;
+        writeln!(f)?;
+        write_plan(f, &self.plan.to_string(), &self.steps().unwrap_or_default())?;
         if self.temporaries == self.plan.temporary_bytes() {
             return Ok(());
         }
         let (threads, temporaries) = (self.threads, Bytes(self.temporaries));
         write!(f, "\ntemporaries {temporaries} with {threads} threads, whose blocks have their own")
     }
+}
+
+/// Writes the table of a plan, with the explanations of each step under its row.
+fn write_plan(f: &mut fmt::Formatter<'_>, table: &str, steps: &[StepExplanation]) -> fmt::Result {
+    for (n, row) in table.lines().enumerate() {
+        write!(f, "{}{row}", if n > 0 { "\n" } else { "" })?;
+        // Rows begin with the number of their step.
+        let number = row.split_whitespace().next();
+        for step in steps.iter().filter(|step| Some(&step.step[..]) == number) {
+            for line in step.to_string().lines() {
+                write!(f, "\n      {line}")?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn array(instance: &Instance, id: ir::ArrayId) -> String {

@@ -105,6 +105,7 @@ pub use blocks::BigTensor;
 pub use einsum::{Einsum, EinsumPath, EinsumStep, EinsumSteps, Label, einsum};
 pub use engine::{Engine, EngineBuilder};
 pub use explain::Explanation;
+pub use ijk_cpu::explain::{BlockSize, Reason, Resident, StepExplanation, Threshold};
 pub use ijk_cpu::{Level, LevelError};
 pub use ijk_ir::{Port, Rank, Signature};
 pub use ijk_plan::Cost;
