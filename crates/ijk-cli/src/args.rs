@@ -35,7 +35,7 @@ pub enum Command {
     /// Check a program without data: print its signature
     #[command(after_help = CHECK)]
     Check(Check),
-    /// Print types, shapes, plan and cost for arguments of given shapes
+    /// Print types, shapes, plan and cost for arguments of given shapes, and how the engine computes each step
     #[command(after_help = EXPLAIN)]
     Explain(Explain),
     /// Print and draw the elements of the inputs that one element of an output depends on

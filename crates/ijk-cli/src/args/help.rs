@@ -39,6 +39,9 @@ pub(super) const EXPLAIN: &str = "Examples:
   ijk explain '+(ik*kj)~ij' --shape 1000000x1000000 --shape 1000000x1000000 --dtype f32 \\
       --block 4096 --machines 1000 --memory 64GiB
 
+Under each step are its kernel and algorithm, the estimated time, a lower bound by operations and bytes, the blocking,
+and the sizes and thresholds that decided; --json has them as fields.
+
 With --machines, the plan for arrays in blocks is simulated without data: bytes moved between machines, read, written
 and kept in memory, the time that follows from these numbers alone, and a lower bound of the bytes moved by any
 algorithm.";

@@ -1,6 +1,7 @@
-//! `ijk explain`: plan and cost of a program, without running it.
+//! `ijk explain`: plan and cost of a program, and the engine's choices for each step, without running it.
 
 mod simulate;
+mod steps;
 
 use super::{is_et, tuples};
 use crate::applied::{Application, refuse_given};
@@ -38,12 +39,14 @@ fn print(args: &Explain, signature: String, explanation: &Explanation) -> Result
         return output::print(&format!("{}\n", explanation.to_string().trim_end()));
     }
     let cost = explanation.cost();
+    let steps = explanation.steps().map_err(|error| Failure::wrong(error.to_string()))?;
     output::print(&json::text(&json!({
         "signature": signature,
         "operations": cost.operations,
         "bytes_read": cost.read,
         "bytes_written": cost.written,
         "bytes_of_temporaries": explanation.temporary_bytes(),
+        "steps": steps.iter().map(steps::json).collect::<Vec<_>>(),
         "text": explanation.to_string(),
     })))
 }
