@@ -185,3 +185,20 @@ def test_dependencies_between_any_two_operations():
     for wrong in ["b[0]", "a[3,0]", "a[0]", "a", "m[0,0,0", ""]:
         with pytest.raises(ijk.Error):
             product.dependencies(shapes, wrong)
+
+
+def test_explanations():
+    product = ijk.i("+(ik*kj)~ij")
+    for n, algorithm, threshold in [(64, "small matrices, read in place", 256), (512, "packed GEMM", 256)]:
+        x = np.zeros((n, n), np.float32)
+        explanation = product.explain(x, x)
+        assert explanation.operations == 2 * n**3
+        (step,) = explanation.steps
+        assert step["kernel"] == "contraction" and step["extents"]["k"] == n
+        assert (step["algorithm"], step["reasons"][0]["limit"]) == (algorithm, threshold)
+        assert step["bound"]["microseconds"] < step["microseconds"]
+        assert algorithm in str(explanation)
+    (explanation,) = ijk.et("y[i] = x[i] + 1").explain(x=np.zeros(9))
+    assert explanation.steps[0]["kernel"]
+    with pytest.raises(ijk.Error):
+        product.explain(np.zeros((2, 3)), np.zeros((2, 3)))

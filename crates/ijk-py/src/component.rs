@@ -5,6 +5,7 @@ use crate::axes;
 use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
+use crate::explanation::Explanation;
 use crate::linear;
 use crate::numbers;
 use crate::outputs::Outputs;
@@ -145,6 +146,27 @@ impl Component {
     #[getter]
     fn __name__(&self) -> &'static str {
         "component"
+    }
+
+    /// Explains an application to arrays of these element types and shapes, in C order: the plan, its cost, and for
+    /// each step the kernel, the blocking, and the reasons for both. Nothing is computed.
+    #[pyo3(signature = (*arguments, engine = None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        arguments: &Bound<'_, PyTuple>,
+        engine: Option<&Bound<'_, Engine>>,
+    ) -> PyResult<Explanation> {
+        if blocks::any(arguments)?.is_some() {
+            return Err(PyTypeError::new_err(
+                "block tensors have no plan of one engine to explain",
+            ));
+        }
+        let arrays = crate::arrays::arguments(arguments, "argument")?;
+        let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
+        let outlines: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
+        let engine = engine::engine(py, engine)?;
+        Explanation::of(&engine.explain(&self.inner, &outlines).map_err(raise)?)
     }
 
     /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; the

@@ -4,6 +4,7 @@ use crate::arrays::{Readonly, from_tensor, readonly};
 use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
+use crate::explanation::Explanation;
 use crate::numbers;
 use crate::run::computing;
 use ijk::et::Bindings;
@@ -85,6 +86,26 @@ impl Program {
         self.computed(py, choices(ranks, dims, seed)?, engine, given)
     }
 
+    /// Explains a run on arrays of these element types and shapes, in C order: one explanation for each stage of the
+    /// program, with the plan, its cost, and for each step the kernel, the blocking, and the reasons for both. Nothing
+    /// is computed.
+    #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        ranks: Option<HashMap<String, Bound<'_, PyAny>>>,
+        dims: Option<HashMap<String, Bound<'_, PyAny>>>,
+        seed: Option<&Bound<'_, PyAny>>,
+        engine: Option<&Bound<'_, Engine>>,
+        arrays: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Vec<Explanation>> {
+        let (names, given) = by_name(arrays)?;
+        let bindings = bound(choices(ranks, dims, seed)?, names, &given);
+        let engine = engine::engine(py, engine)?;
+        let explanations = self.inner.explain(engine, &bindings).map_err(raise)?;
+        explanations.iter().map(Explanation::of).collect()
+    }
+
     /// Inputs and outputs with their indices.
     #[getter]
     fn signature(&self) -> String {
@@ -144,6 +165,30 @@ impl Program {
         }
         Ok(results)
     }
+}
+
+/// Names and arrays of a dict.
+fn by_name<'py>(
+    arrays: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Vec<String>, Vec<Readonly<'py>>)> {
+    let count = arrays.map_or(0, |arrays| arrays.len());
+    let (mut names, mut given) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (name, array) in arrays.into_iter().flat_map(|arrays| arrays.iter()) {
+        let name: String = name.extract()?;
+        given.push(readonly(&array, || format!("`{name}`"))?);
+        names.push(name);
+    }
+    Ok((names, given))
+}
+
+/// Bindings with arrays.
+fn bound<'a>(
+    bindings: Bindings<'a>,
+    names: Vec<String>,
+    arrays: &'a [Readonly<'_>],
+) -> Bindings<'a> {
+    let each = names.into_iter().zip(arrays.iter().map(Readonly::view));
+    each.fold(bindings, |bindings, (name, view)| bindings.bind(name, view))
 }
 
 /// Ranks, extents and the seed of a run.

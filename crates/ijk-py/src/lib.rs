@@ -8,6 +8,7 @@ mod einsum;
 mod engine;
 mod error;
 mod et;
+mod explanation;
 mod linear;
 mod memory;
 mod numbers;
@@ -37,6 +38,7 @@ fn ijk_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<engine::Engine>()?;
     m.add_class::<einsum::Einsum>()?;
     m.add_class::<et::Program>()?;
+    m.add_class::<explanation::Explanation>()?;
     m.add_function(wrap_pyfunction!(einsum::einsum, m)?)?;
     m.add_function(wrap_pyfunction!(outputs::check_out, m)?)?;
     m.add_function(wrap_pyfunction!(blocks::contract, m)?)?;
