@@ -14,8 +14,8 @@ use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_ir::core::Init;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 
-/// The reduction must have at least `FEWER` points per element to pay for a separate epilogue.
-const FEWER: u64 = 4;
+/// The reduction must have at least `MIN_POINTS_PER_ELEMENT` points per element to pay for a separate epilogue.
+const MIN_POINTS_PER_ELEMENT: u64 = 4;
 
 /// Runs the pass.
 pub(crate) fn move_functions_out(graph: &mut Graph) {
@@ -101,7 +101,8 @@ impl Layers {
         let kept = kept_axes(stmt)?;
         let elements = kept.iter().map(|&axis| stmt.axes[axis].extent);
         let elements = elements.fold(1, |n: u64, extent| n.saturating_mul(extent));
-        let pays = !functions.is_empty() && elements.saturating_mul(FEWER) <= stmt.points();
+        let pays = !functions.is_empty()
+            && elements.saturating_mul(MIN_POINTS_PER_ELEMENT) <= stmt.points();
         (pays && dtype.is_float()).then_some(Self { functions, root, monoid, dtype, kept })
     }
 

@@ -13,14 +13,14 @@ use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
 /// Least number of points that use each hoisted value.
-const FEWER: u64 = 8;
+const MIN_POINTS_PER_VALUE: u64 = 8;
 
 /// Least work that is saved, in divisions.
-const LEAST: u64 = 1 << 16;
+const MIN_WORK_SAVED: u64 = 1 << 16;
 
 /// Runs the pass.
 pub(crate) fn evaluate_before(graph: &mut Graph) {
-    if graph.statements.iter().all(|stmt| stmt.points() < LEAST / SLOW) {
+    if graph.statements.iter().all(|stmt| stmt.points() < MIN_WORK_SAVED / SLOW_FUNCTION_COST) {
         return;
     }
     for stmt in std::mem::take(&mut graph.statements) {
@@ -31,7 +31,10 @@ pub(crate) fn evaluate_before(graph: &mut Graph) {
 
 /// The statement with slow functions replaced by accesses to arrays that new statements define.
 fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
-    if stmt.points() <= SMALL_DOMAIN || stmt.points() < LEAST / SLOW || stmt.scan.is_some() {
+    if stmt.points() <= SMALL_DOMAIN
+        || stmt.points() < MIN_WORK_SAVED / SLOW_FUNCTION_COST
+        || stmt.scan.is_some()
+    {
         return stmt;
     }
     let found = functions(graph, &stmt);
@@ -121,9 +124,12 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
     let mut covered = vec![false; nodes.len()];
     let mut found = Vec::new();
     for at in (0..nodes.len()).rev() {
-        let dear = !covered[at] && weights[at] > 0 && points.saturating_mul(weights[at]) >= LEAST;
+        let dear =
+            !covered[at] && weights[at] > 0 && points.saturating_mul(weights[at]) >= MIN_WORK_SAVED;
         let domain = match dear {
-            true if of(&axes[at]).saturating_mul(FEWER) <= points && may_move(graph, stmt, at) => {
+            true if of(&axes[at]).saturating_mul(MIN_POINTS_PER_VALUE) <= points
+                && may_move(graph, stmt, at) =>
+            {
                 Some(HoistDomain::Axes(axes[at].clone()))
             }
             true => of_elements(graph, stmt, at, points),
@@ -151,7 +157,7 @@ fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<H
     let (array, places) = read?;
     let elements = graph.array(array).shape.iter().fold(1, |n: u64, &x| n.saturating_mul(x));
     let whole = elements > 0 && !graph.partial.contains(&array);
-    let fewer = whole && elements.saturating_mul(FEWER) <= points;
+    let fewer = whole && elements.saturating_mul(MIN_POINTS_PER_VALUE) <= points;
     let places = places.clone();
     (fewer && !graph.can_fail_in(&value)).then_some(HoistDomain::Elements(array, places))
 }
@@ -167,7 +173,7 @@ fn axes_of(nodes: &[ExprNode]) -> Vec<Axes> {
 }
 
 /// Cost of a function approximated by polynomials, in divisions.
-const SLOW: u64 = 4;
+const SLOW_FUNCTION_COST: u64 = 4;
 
 /// For each node, the cost of its most expensive function, in divisions.
 fn weights(nodes: &[ExprNode]) -> Vec<u64> {
@@ -197,14 +203,14 @@ fn of_unary(op: UnaryOp) -> u64 {
         | UnaryOp::Sign
         | UnaryOp::Not => 0,
         UnaryOp::Sqrt | UnaryOp::Recip => 1,
-        _ => SLOW,
+        _ => SLOW_FUNCTION_COST,
     }
 }
 
 fn of_binary(op: BinaryOp) -> u64 {
     match op {
         BinaryOp::Div | BinaryOp::Mod | BinaryOp::FloorDiv => 1,
-        BinaryOp::Pow | BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot => SLOW,
+        BinaryOp::Pow | BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot => SLOW_FUNCTION_COST,
         _ => 0,
     }
 }

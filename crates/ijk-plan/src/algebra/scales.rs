@@ -12,8 +12,8 @@ use crate::select::contraction;
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar};
 
-/// The product must have at least `FEWER` elements per element of the scaled operand, which takes another step.
-const FEWER: u64 = 4;
+/// Least ratio of elements of the product to those of the scaled operand, for which the separate step pays.
+const MIN_PRODUCT_RATIO: u64 = 4;
 
 /// Powers of two between `MODERATE` and its inverse are moderate.
 const MODERATE: f64 = 1.0 / (1 << 24) as f64;
@@ -80,7 +80,7 @@ impl Chain<'_> {
         let index = renamed(&out, &of.axes, &own).filter(|_| same && only && is_map(stmt))?;
         let few = |node: usize| {
             let operand = read(&contraction.value.nodes[node])?;
-            let few = self.points(operand.array).saturating_mul(FEWER) <= stmt.points();
+            let few = self.points(operand.array).saturating_mul(MIN_PRODUCT_RATIO) <= stmt.points();
             let rows = operand.axes.contains(index.first()?);
             few.then_some((node, operand, rows))
         };

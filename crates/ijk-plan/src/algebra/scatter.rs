@@ -11,7 +11,7 @@ use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
 /// Least number of reduced points per scattered one.
-const GAIN: u64 = 2;
+const MIN_POINTS_PER_SCATTERED: u64 = 2;
 
 /// Runs the pass.
 pub(crate) fn reduce_first(graph: &mut Graph) {
@@ -36,7 +36,7 @@ fn wanted(graph: &Graph, stmt: &Stmt) -> bool {
     let collides = kept.iter().zip(determined).any(|(kept, determined)| *kept && !determined);
     let dropped = stmt.axes.iter().zip(&kept).filter(|(_, kept)| !**kept);
     let dropped = dropped.fold(1, |n: u64, (axis, _)| n.saturating_mul(axis.extent));
-    collides && dropped >= GAIN && stmt.scan.is_none() && !graph.can_fail(stmt)
+    collides && dropped >= MIN_POINTS_PER_SCATTERED && stmt.scan.is_none() && !graph.can_fail(stmt)
 }
 
 /// Adds the reduction and the scatter.

@@ -16,10 +16,10 @@ use crate::graph::{Axis, ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
-/// A fused expression has at most this many nodes,
-const MOST_NODES: usize = 64;
-/// of which at most this many read arrays.
-const MOST_LOADS: usize = 16;
+/// Greatest number of nodes of a fused expression.
+const MAX_NODES: usize = 64;
+/// Greatest number of accesses of a fused expression.
+const MAX_LOADS: usize = 16;
 
 /// Runs the pass.
 pub(crate) fn fuse(graph: &mut Graph) {
@@ -81,8 +81,8 @@ fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize)
 pub(crate) fn fits(stmt: &Stmt, producer: &Stmt) -> bool {
     let loads =
         |s: &Stmt| s.value.nodes.iter().filter(|n| matches!(n, ExprNode::Access(..))).count();
-    stmt.value.nodes.len() + producer.value.nodes.len() <= MOST_NODES
-        && loads(stmt) + loads(producer) <= MOST_LOADS
+    stmt.value.nodes.len() + producer.value.nodes.len() <= MAX_NODES
+        && loads(stmt) + loads(producer) <= MAX_LOADS
 }
 
 /// Tells whether distinct points read distinct elements.

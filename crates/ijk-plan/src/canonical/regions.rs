@@ -16,10 +16,10 @@ use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Scalar;
 
 /// Greatest number of boxes of a statement.
-const MOST_BOXES: usize = 32;
+const MAX_BOXES: usize = 32;
 
 /// Least number of points of a statement: each box is a step of its own.
-const LEAST: u64 = 64 * SMALL_DOMAIN;
+const MIN_POINTS: u64 = 64 * SMALL_DOMAIN;
 
 /// A map over a box of its output.
 struct Region {
@@ -58,7 +58,7 @@ impl Region {
         let elements = shape.iter().fold(1, |n: u64, &extent| n.saturating_mul(extent));
         let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
         let starts = !matches!(stmt.init, Init::From(_));
-        if !plain || !starts || stmt.points() < LEAST || stmt.points() >= elements {
+        if !plain || !starts || stmt.points() < MIN_POINTS || stmt.points() >= elements {
             return None;
         }
         if graph.can_fail(stmt) || graph.partial.contains(&stmt.out) {
@@ -98,7 +98,7 @@ fn shifted(e: &IndexExpr) -> Option<Option<(usize, i64)>> {
 
 /// The boxes of a statement that reads regions.
 fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
-    if stmt.points() < LEAST || stmt.scan.is_some() {
+    if stmt.points() < MIN_POINTS || stmt.scan.is_some() {
         return None;
     }
     let mut boxes = vec![stmt.clone()];
@@ -116,7 +116,7 @@ fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
             }
         }
         boxes = next;
-        if boxes.len() > MOST_BOXES {
+        if boxes.len() > MAX_BOXES {
             return None;
         }
     }

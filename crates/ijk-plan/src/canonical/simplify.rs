@@ -8,7 +8,7 @@ use ijk_ir::core::{ArrayId, IndexExpr};
 use ijk_types::{BinaryOp, UnaryOp};
 
 /// Values of more nodes are rebuilt without a test whether they change.
-const FEW: usize = 8;
+const MAX_TESTED_NODES: usize = 8;
 
 /// Runs the pass.
 pub(crate) fn simplify(graph: &mut Graph) {
@@ -57,7 +57,7 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
         kept && !nodes[..at].iter().any(|other| same(other, node))
             && (at + 1 == nodes.len() || used())
     };
-    nodes.len() <= FEW && (0..nodes.len()).all(plain) && split::divisions(stmt) == 0
+    nodes.len() <= MAX_TESTED_NODES && (0..nodes.len()).all(plain) && split::divisions(stmt) == 0
 }
 
 /// Tells whether a statement is a view: its operand, the negated operand, or the operand plus 0. A sign is cheaper

@@ -12,7 +12,7 @@ use ijk_ir::core::{Atom, Init};
 use ijk_types::Reducer;
 
 /// Greatest number of pieces of a statement.
-const MOST_PIECES: usize = 128;
+const MAX_PIECES: usize = 128;
 /// Least average number of points per piece.
 const PIECE_POINTS: u64 = 64;
 
@@ -52,8 +52,8 @@ fn pieces(stmt: &Stmt) -> Option<Vec<Stmt>> {
     if stmt.points() <= SMALL_DOMAIN || !monoid {
         return None;
     }
-    let budget = usize::try_from(stmt.points() / PIECE_POINTS).unwrap_or(MOST_PIECES);
-    let budget = budget.min(MOST_PIECES);
+    let budget = usize::try_from(stmt.points() / PIECE_POINTS).unwrap_or(MAX_PIECES);
+    let budget = budget.min(MAX_PIECES);
     let finely = all_pieces(stmt, budget, fine);
     finely.or_else(|| all_pieces(stmt, budget, coarse)).filter(|all| !all.is_empty())
 }
@@ -120,7 +120,7 @@ impl Cuts {
 
 /// The interior as one range, and each value outside on its own.
 fn fine(cuts: Cuts) -> Vec<GuardedInterval> {
-    let each = (0..cuts.first).chain(cuts.last + 1..cuts.extent).take(MOST_PIECES + 1);
+    let each = (0..cuts.first).chain(cuts.last + 1..cuts.extent).take(MAX_PIECES + 1);
     let inside = (cuts.first, cuts.last);
     std::iter::once((inside, false)).chain(each.map(|x| ((x, x), false))).collect()
 }

@@ -5,7 +5,7 @@ use ijk_ir::core::{Atom, AxisId, IndexExpr};
 use ijk_types::Reducer;
 
 /// Greatest number of axes of a domain after splitting.
-const MOST_AXES: usize = 32;
+const MAX_AXES: usize = 32;
 
 /// Runs the pass: splits and drops axes of every statement.
 pub(crate) fn split_axes(graph: &mut Graph) {
@@ -23,7 +23,7 @@ pub(crate) fn divisions(stmt: &Stmt) -> usize {
 /// Splits axes as long as that removes divisions. The order of points is preserved.
 pub(crate) fn split(mut stmt: Stmt) -> Stmt {
     let mut count = divisions(&stmt);
-    while count > 0 && stmt.axes.len() < MOST_AXES {
+    while count > 0 && stmt.axes.len() < MAX_AXES {
         let better = candidates(&stmt).into_iter().find_map(|(axis, inner)| {
             let split = split_axis(&stmt, axis, inner)?;
             (divisions(&split) < count).then_some(split)

@@ -4,7 +4,7 @@ use crate::graph::{Expr, ExprNode, expr};
 use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
 
 /// Greatest number of terms: a value with shared nodes can have exponentially many.
-const MOST_TERMS: usize = 64;
+const MAX_TERMS: usize = 64;
 
 /// Two operations of a reduced value, one of which distributes over the other (a semiring).
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ impl Terms {
         let mut terms = Self::default();
         let mut open = vec![Term { root, inverse: false }];
         while let Some(term) = open.pop() {
-            if open.len() + terms.all.len() >= MOST_TERMS
+            if open.len() + terms.all.len() >= MAX_TERMS
                 || !terms.take_apart(value, algebra, term, &mut open)
             {
                 terms.all.push(term);

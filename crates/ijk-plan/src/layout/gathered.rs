@@ -14,18 +14,18 @@ use crate::graph::{Axis, Expr, ExprNode, Graph, Guard, Stmt, coverage, index};
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
-/// A copy pays if each element is read by at least `FEWER` points, or by `STATEMENTS` statements.
-const FEWER: u64 = 8;
-const STATEMENTS: usize = 2;
+/// A copy pays if each element is read by at least `MIN_READS_PER_ELEMENT` points, or by `MIN_STATEMENTS` statements.
+const MIN_READS_PER_ELEMENT: u64 = 8;
+const MIN_STATEMENTS: usize = 2;
 
-/// Copies for several statements have at most `MORE` times the elements of the array.
-const MORE: u64 = 4;
+/// Copies for several statements have at most `MAX_GROWTH` times the elements of the array.
+const MAX_GROWTH: u64 = 4;
 
 /// Statements of fewer points are cheaper than a copy of rows.
-const LEAST: u64 = 8 * SMALL_DOMAIN;
+const MIN_POINTS: u64 = 8 * SMALL_DOMAIN;
 
-/// The reduction must have at least `REDUCED` points per element to pay for a separate mask.
-const REDUCED: u64 = 4;
+/// The reduction must have at least `MIN_POINTS_PER_ELEMENT` points per element to pay for a separate mask.
+const MIN_POINTS_PER_ELEMENT: u64 = 4;
 
 /// Runs the pass.
 pub(crate) fn copy_rows(graph: &mut Graph) {
@@ -95,7 +95,7 @@ struct GatheredRead {
 
 /// Gathers of a statement whose rows may be copied.
 fn gathers(graph: &Graph, stmt: &Stmt) -> Vec<(GatheredRead, Rows)> {
-    let suits = stmt.points() >= LEAST && stmt.scan.is_none() && !graph.can_fail(stmt);
+    let suits = stmt.points() >= MIN_POINTS && stmt.scan.is_none() && !graph.can_fail(stmt);
     if !suits || !stmt.guards.iter().any(is_gather) {
         return Vec::new();
     }
@@ -191,12 +191,12 @@ impl Copies {
     fn is_worth(&self, graph: &Graph, stmt: &Stmt, rows: &Rows) -> bool {
         let points = rows.points();
         let again = self.wanted.iter().any(|wanted| {
-            wanted.rows == *rows && wanted.statements >= STATEMENTS && wanted.reduces
+            wanted.rows == *rows && wanted.statements >= MIN_STATEMENTS && wanted.reduces
         });
         // Repeated rows could make the copies much larger than the array.
         let elements = graph.array(rows.array).shape.iter();
-        let elements = elements.fold(MORE, |n: u64, &extent| n.saturating_mul(extent));
-        again && points <= elements || points.saturating_mul(FEWER) <= stmt.points()
+        let elements = elements.fold(MAX_GROWTH, |n: u64, &extent| n.saturating_mul(extent));
+        again && points <= elements || points.saturating_mul(MIN_READS_PER_ELEMENT) <= stmt.points()
     }
 
     /// Array of the copied rows; adds the copy unless it exists.
@@ -243,7 +243,7 @@ impl Copies {
         let elements = elements.fold(1, |n: u64, (_, &extent)| n.saturating_mul(extent));
         let determined = coverage::determined(&stmt.out_index, &extents);
         let apart = kept.iter().zip(determined).all(|(kept, determined)| determined || !kept);
-        let few = elements.saturating_mul(REDUCED) <= stmt.points();
+        let few = elements.saturating_mul(MIN_POINTS_PER_ELEMENT) <= stmt.points();
         if apart && few { Some(self.reduced(graph, stmt, monoid)?.into()) } else { None }
     }
 

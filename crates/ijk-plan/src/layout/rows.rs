@@ -14,7 +14,7 @@ use crate::select::profit::PRODUCTS_PER_BYTE;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
 /// With fewer steps of k, the time is bound by writing the output.
-const LEAST_STEPS: u64 = 64;
+const MIN_STEPS: u64 = 64;
 
 /// The graph with such copies; `None` if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
@@ -61,7 +61,7 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
         let columns = columns.into_iter().filter(is_row).collect::<Vec<_>>();
         let [rows, columns, steps] = [rows, columns, steps].map(|axes| points(stmt, &axes));
         let size = graph.array(stmt.out).dtype.size() as u64;
-        let many = columns / PRODUCTS_PER_BYTE > size && steps >= LEAST_STEPS;
+        let many = columns / PRODUCTS_PER_BYTE > size && steps >= MIN_STEPS;
         let large = rows.saturating_mul(steps).saturating_mul(size) > layout.near;
         let reduced = axes.iter().filter(|axis| !is_row(axis));
         let axes = reduced.chain(out.iter().filter(|axis| axes.contains(axis))).copied().collect();
@@ -70,8 +70,8 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
 }
 
 /// Greatest number of rows and of columns of a product whose output stays in registers; least number of steps of k.
-const THIN: u64 = 16;
-const LONG: u64 = 1 << 10;
+const MAX_THIN_SIDE: u64 = 16;
+const MIN_THIN_STEPS: u64 = 1 << 10;
 
 /// For products of few rows and columns over long k: the operand that is contiguous along k, if the other is
 /// contiguous along its columns. One kernel reads both if they are alike.
@@ -92,8 +92,8 @@ fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
     });
     let alike = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().all(|x| b.contains(x));
     let apart = !rows[0].iter().any(|axis| rows[1].contains(axis));
-    let few = rows.iter().all(|rows| (2..=THIN).contains(&points(stmt, rows)));
-    if !apart || !few || !alike(&steps[0], &steps[1]) || points(stmt, &steps[0]) < LONG {
+    let few = rows.iter().all(|rows| (2..=MAX_THIN_SIDE).contains(&points(stmt, rows)));
+    if !apart || !few || !alike(&steps[0], &steps[1]) || points(stmt, &steps[0]) < MIN_THIN_STEPS {
         return None;
     }
     let together = |side: usize| sides[side].1.last().is_some_and(|&axis| kept[axis]);
@@ -103,7 +103,7 @@ fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
 }
 
 /// Batched products of smaller operands are cheaper than a copy.
-const LEAST: u64 = 1 << 12;
+const MIN_BATCHED_ELEMENTS: u64 = 1 << 12;
 
 /// For batched products: an operand whose contiguous axis is a batch axis, unless that of the output is the same.
 fn batched(graph: &Graph, stmt: &Stmt) -> Option<CopiedOperand> {
@@ -122,7 +122,7 @@ fn batched(graph: &Graph, stmt: &Stmt) -> Option<CopiedOperand> {
         let (axes, other) = (apart(*array, index)?, plain_axes(other)?);
         let is_batch = |axis: &usize| kept[*axis] && other.contains(axis);
         let across = axes.last().is_some_and(|axis| is_batch(axis) && *axis != last);
-        if !across || points(stmt, &axes) < LEAST {
+        if !across || points(stmt, &axes) < MIN_BATCHED_ELEMENTS {
             return None;
         }
         let (batch, own): (Vec<usize>, Vec<usize>) = axes.into_iter().partition(is_batch);

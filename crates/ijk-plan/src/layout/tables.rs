@@ -11,10 +11,10 @@ use crate::layout::rows::strides;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
 /// Shorter rows are read element by element in any case.
-const SHORT: u64 = 8;
+const MIN_ROW: u64 = 8;
 
-/// A copy pays if at least one in `READ` elements is read.
-const READ: u64 = 2;
+/// A copy pays if at least one in `MIN_READ_SHARE` elements is read.
+const MIN_READ_SHARE: u64 = 2;
 
 /// The graph with such copies; `None` if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
@@ -49,9 +49,9 @@ fn table(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Reordered> {
         }
     }
     let elements = shape.iter().fold(1u64, |all, &extent| all.saturating_mul(extent));
-    let row = |&place: &usize| along[place] && shape[place] >= SHORT;
+    let row = |&place: &usize| along[place] && shape[place] >= MIN_ROW;
     let last = (0..shape.len()).filter(row).min_by_key(|&p| strides[p].unsigned_abs())?;
-    if points.saturating_mul(READ) < elements || strides[last] == 1 {
+    if points.saturating_mul(MIN_READ_SHARE) < elements || strides[last] == 1 {
         return None;
     }
     let order = (0..shape.len()).filter(|&place| place != last).chain([last]).collect();

@@ -16,18 +16,18 @@ use crate::select::contraction;
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Reducer;
 
-/// Arrays of fewer than `near / NEAR` elements are L2-resident and read in any order.
-const NEAR: u64 = 1 << 7;
+/// Arrays of fewer than `near / CACHED_SHARE` elements are L2-resident and read in any order.
+const CACHED_SHARE: u64 = 1 << 7;
 
 /// Least extent of rows, read and written, for which a map pays a transposing copy.
-const WIDE: u64 = 64;
+const MIN_ROW: u64 = 64;
 
-/// The output of a scatter is transposed, there and back, if `REACHED * points >= elements`.
-const REACHED: u64 = 4;
+/// The output of a scatter is transposed, there and back, if `MIN_REACHED_SHARE * points >= elements`.
+const MIN_REACHED_SHARE: u64 = 4;
 
 /// The graph with such copies; `None` if there are none.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
-    let least = layout.near / NEAR;
+    let least = layout.near / CACHED_SHARE;
     let mut turns = turns(graph, least);
     if turns.iter().all(|turn| turn.out.is_none() && turn.operands.is_empty()) {
         return None;
@@ -122,7 +122,7 @@ impl Turn {
                 operands: windows.map(|read| read.operand(graph, along)).collect(),
             };
         }
-        let wide = |axis: usize| stmt.axes[axis].extent >= WIDE;
+        let wide = |axis: usize| stmt.axes[axis].extent >= MIN_ROW;
         let pays = |read: &LargeRead<'_>| read.is_gather() || wide(along) && wide(read.along);
         if !across.iter().any(pays) {
             return Self::default();
@@ -151,7 +151,7 @@ impl Turn {
         };
         let along = plain_axis(&stmt.out_index[*row]).map_or(0, |axis| axis.0 as usize);
         let elements = graph.array(stmt.out).shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
-        let reached = stmt.points().saturating_mul(REACHED) >= elements;
+        let reached = stmt.points().saturating_mul(MIN_REACHED_SHARE) >= elements;
         let is_last = order.last() == Some(row);
         if !is_last
             && (!reached || elements < least || !matches!(stmt.reduce, Some(Reducer::Monoid(_))))

@@ -13,10 +13,10 @@ use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Reducer};
 
 /// Least average number of rows per group for which sorting rows pays.
-const LEAST_ROWS: u64 = 4;
+const MIN_ROWS_PER_GROUP: u64 = 4;
 
 /// Least number of elements of a group's right operand; smaller ones are L1-resident.
-const LEAST_ELEMENTS: u64 = 512;
+const MIN_GROUP_ELEMENTS: u64 = 512;
 
 /// The grouped contraction that computes a statement, if it is one.
 pub(crate) fn grouped(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Grouped> {
@@ -35,7 +35,7 @@ pub(crate) fn grouped(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<G
     let extent = |role| each.extent(role);
     let elements =
         extent(Role::Batch).saturating_mul(extent(Role::N)).saturating_mul(extent(Role::K));
-    let worth = extent(Role::M) / LEAST_ROWS >= groups && elements >= LEAST_ELEMENTS;
+    let worth = extent(Role::M) / MIN_ROWS_PER_GROUP >= groups && elements >= MIN_GROUP_ELEMENTS;
     let covers = stmt.init == each_identity(stmt)? && !each.accumulate && each.then.is_none();
     let step = buffers.all[buffers.of(array).0 as usize].strides[place];
     (rows && worth && covers).then_some(Grouped {

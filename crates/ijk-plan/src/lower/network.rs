@@ -75,13 +75,13 @@ pub fn plan_product(
 }
 
 /// Points up to which an index of a single factor is summed within the product.
-const FEW: u64 = 4096;
+const MAX_SUMMED_WITHIN: u64 = 4096;
 
 /// Points of a step whose run time exceeds that of the passes, which may copy an operand.
-const LONG: u64 = 1 << 26;
+const MAX_DIRECT_POINTS: u64 = 1 << 26;
 
 /// Steps from which on a network is planned directly even if intermediates are large.
-const MANY: usize = 16;
+const MIN_DIRECT_STEPS: usize = 16;
 
 struct NetworkPlanner<'a> {
     product: &'a Product,
@@ -138,7 +138,7 @@ impl<'a> NetworkPlanner<'a> {
             }
             self.buffer(Place::Output(0), &shape, strides.clone());
         } else {
-            if bytes > self.layout.near && steps.len() < MANY {
+            if bytes > self.layout.near && steps.len() < MIN_DIRECT_STEPS {
                 return Ok(false);
             }
             let Some(start) = self.arena.allocate(bytes) else { return Ok(false) };
@@ -178,10 +178,11 @@ impl<'a> NetworkPlanner<'a> {
             && step.kept < step.domain.len()
         {
             let summed = step.kept..step.domain.len();
-            if points > FEW && summed.into_iter().any(|n| a.1[n] == 0 || b.1[n] == 0) {
+            if points > MAX_SUMMED_WITHIN && summed.into_iter().any(|n| a.1[n] == 0 || b.1[n] == 0)
+            {
                 return None;
             }
-            if points > LONG && steps.len() < MANY {
+            if points > MAX_DIRECT_POINTS && steps.len() < MIN_DIRECT_STEPS {
                 return None;
             }
             let contraction = self.contraction(step, a, b, &out);

@@ -18,7 +18,7 @@ const BRIEF: usize = 256;
 /// Weight of a product's elements, which breaks ties between equal costs.
 const TIE: f64 = 1e-10;
 /// Greatest product of all extents that leaves headroom for further arithmetic.
-const MOST_POINTS: f64 = 1e250;
+const MAX_POINTS: f64 = 1e250;
 
 /// Tables over subsets of the factors, kept from one search to the next.
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl Exact {
         [limit, last]: [f64; 2],
         (inner, stop): (Option<&[Option<Shared>]>, &Stop<'_>),
     ) -> Option<f64> {
-        if shared.iter().fold(1.0, |points, index| points * index.extent) > MOST_POINTS {
+        if shared.iter().fold(1.0, |points, index| points * index.extent) > MAX_POINTS {
             return None;
         }
         let sets = 1usize << factors;

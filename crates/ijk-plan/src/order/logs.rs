@@ -4,11 +4,11 @@
 //! is found.
 
 /// Greatest exponent: sums of a few costs stay finite.
-const MOST: f64 = 1000.0;
+const MAX_EXPONENT: f64 = 1000.0;
 
 /// 2^x for x clamped to ±1000, to about 14 digits.
 pub(super) fn exp2(x: f64) -> f64 {
-    let x = x.clamp(-MOST, MOST);
+    let x = x.clamp(-MAX_EXPONENT, MAX_EXPONENT);
     let whole = x.round();
     let t = (x - whole) * std::f64::consts::LN_2;
     // exp(t) for |t| <= ln(2) / 2, by its series.

@@ -36,7 +36,7 @@ pub(super) struct Weights {
 }
 
 /// Costs are clamped to this, so that sums of a few stay finite.
-const MOST: f64 = 1e300;
+const MAX_COST: f64 = 1e300;
 
 impl Weights {
     pub(super) fn new(problem: &Problem, limit: Option<u64>) -> Self {
@@ -79,7 +79,7 @@ impl Weights {
 
     /// Cost of a product, multiplied by the ratio by which its elements exceed the limit.
     pub(super) fn cost(&self, points: f64, elements: f64) -> f64 {
-        (points * (elements / self.limit).max(1.0)).min(MOST)
+        (points * (elements / self.limit).max(1.0)).min(MAX_COST)
     }
 
     pub(super) fn extent(&self, index: usize) -> f64 {

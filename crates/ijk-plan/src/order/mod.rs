@@ -70,7 +70,7 @@ pub enum Effort {
     Normal,
     /// Long, for contractions that run for minutes or many times.
     High,
-    /// A fixed number of candidates, each of the order of 0.05 µs.
+    /// A fixed number of candidates.
     Steps(u64),
 }
 

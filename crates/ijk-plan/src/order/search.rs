@@ -15,9 +15,9 @@ use super::{Effort, Measure, Network, Options, slice};
 /// Rotations per product of the first annealing run; each following run is twice as long.
 const FIRST_RUN: u64 = 32;
 /// Greatest number of factors for exact search, limited by its tables of subsets.
-const MOST_EXACT: usize = 16;
+const MAX_EXACT: usize = 16;
 /// Greatest number of factors that are ordered by time.
-const MOST_TIMED: usize = 8;
+const MAX_TIMED: usize = 8;
 /// Factors of the subtrees that are optimised exactly, before and after annealing.
 const PARTS: [usize; 2] = [6, 8];
 /// Final temperature of every annealing run.
@@ -63,7 +63,7 @@ impl<'s> Search<'s> {
     /// Tells whether products of `factors` factors are ordered by time: only if all orders can be searched.
     fn is_timed(&self, factors: usize) -> bool {
         let exact = reshape::candidates(factors);
-        !self.greedy && factors <= MOST_TIMED && exact <= self.budget.left(0.0)
+        !self.greedy && factors <= MAX_TIMED && exact <= self.budget.left(0.0)
     }
 
     /// The stop flag.
@@ -83,7 +83,7 @@ impl<'s> Search<'s> {
             return Some((best, leaves < 3));
         }
         let exact = reshape::candidates(leaves);
-        if leaves <= MOST_EXACT && exact <= self.budget.left(best.total()) {
+        if leaves <= MAX_EXACT && exact <= self.budget.left(best.total()) {
             reshape::replace(&mut best, self.budget.stop());
             self.budget.spend(exact);
             return Some((best, true));

@@ -13,9 +13,9 @@ const SHARE: f64 = 0.125;
 /// Rounds of improving the tree under all slices, after each of which fewer may be needed.
 const ROUNDS: u32 = 3;
 /// log₂ of the excess above which several indices are sliced at once.
-const FAR: f64 = 32.0;
+const MIN_EXCESS: f64 = 32.0;
 /// With more slices, redundant ones are not searched for.
-const MANY: usize = 200;
+const MAX_PRUNED: usize = 200;
 
 /// Chooses indices to slice until no product but the output exceeds `limit` elements, and improves the tree for them.
 pub(super) fn slice(
@@ -79,7 +79,7 @@ fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>, sto
         sliced.extend(more);
     }
     let mut at = 0;
-    while at < sliced.len() && sliced.len() < MANY && !stop.is_set() {
+    while at < sliced.len() && sliced.len() < MAX_PRUNED && !stop.is_set() {
         let index = sliced.remove(at);
         let problem = Problem::new(network, sliced);
         let weights = Weights::new(&problem, Some(limit));
@@ -98,7 +98,7 @@ fn next(network: &Network, tree: &Tree, limit: u64, sliced: &[u32]) -> Vec<u32> 
     let measured = Measured::new(&weights, tree.clone());
     let Some(node) = largest(&problem, &measured, limit) else { return Vec::new() };
     let size: f64 = indices(&measured, node).iter().map(|&index| problem.logs[index]).sum();
-    let mut excess = size - log2(limit as f64) - FAR;
+    let mut excess = size - log2(limit as f64) - MIN_EXCESS;
     let enough = excess / 2.0;
     let mut next = Vec::new();
     for member in ranked(network, &problem, &measured, node) {

@@ -10,9 +10,9 @@ const READ: f64 = 8.0;
 const WRITTEN: f64 = 2.0 * READ;
 /// Multiplications in the time of packing an element that is used few times.
 const PACKED: f64 = 48.0;
-/// Up to `COLUMNS` columns are multiplied in place, as dot products of at least `LEAST_STEPS` steps.
+/// Up to `COLUMNS` columns are multiplied in place, as dot products of at least `MIN_STEPS` steps.
 const COLUMNS: f64 = 3.0;
-const LEAST_STEPS: f64 = 8.0;
+const MIN_STEPS: f64 = 8.0;
 /// Up to `STEPS` steps of k are read in place. Beyond, products of up to `OUTPUTS` elements, which are not divided
 /// among threads, are packed.
 const STEPS: f64 = 1023.0;
@@ -20,11 +20,11 @@ const OUTPUTS: f64 = 4096.0;
 /// Multiplications in the time of starting a row or column of registers.
 const BEGUN: f64 = 4.0;
 /// Least side for which a product has another layout than its factors.
-const LARGE: f64 = 32.0;
+const MIN_TRANSPOSED_SIDE: f64 = 32.0;
 /// m·n·k of a batched product whose overhead equals its computation.
-const SMALL: f64 = 512.0;
+const BATCH_OVERHEAD: f64 = 512.0;
 /// Greatest product of all extents for which quotients of sizes are exact enough.
-const MOST: f64 = 1e90;
+const MAX_POINTS: f64 = 1e90;
 
 /// A product of two tensors.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +45,14 @@ impl PairProduct {
     pub(super) fn lies_as(&self) -> Option<usize> {
         let [a, b] = self.factors;
         let longer = usize::from(b > a);
-        let few = (self.points / a).min(self.points / b) < LARGE;
+        let few = (self.points / a).min(self.points / b) < MIN_TRANSPOSED_SIDE;
         (few && !self.along[longer]).then_some(longer)
     }
 
     /// Estimated time, in multiplications of large matrices.
     pub(super) fn time(&self) -> f64 {
         let (points, [a, b], c) = (self.points, self.factors, self.product);
-        if !(1.0..MOST).contains(&points) {
+        if !(1.0..MAX_POINTS).contains(&points) {
             return points;
         }
         let (m, n, k) = (points / b, points / a, points / c);
@@ -62,14 +62,14 @@ impl PairProduct {
         if short < 2.0 || k < 2.0 {
             return points + moved;
         }
-        let small = 1.0 + SMALL / (m * n * k);
+        let small = 1.0 + BATCH_OVERHEAD / (m * n * k);
         if short >= LANES {
             let few = m * n <= OUTPUTS && k > STEPS;
             return points * small + moved + if few { PACKED * (a + b) } else { 0.0 };
         }
         // The longer side fills the lanes, unless it has to be packed for that.
         let along = self.along[usize::from(b > a)];
-        let dots = short <= COLUMNS && k >= LEAST_STEPS;
+        let dots = short <= COLUMNS && k >= MIN_STEPS;
         if along && !dots || !along && k > STEPS {
             return points * small * (LANES / short) + PACKED * a.max(b) + moved;
         }

@@ -8,8 +8,8 @@ use crate::graph::{Expr, ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
-/// The reduction must have at least `FEWER` points per element to pay for a separate epilogue.
-pub(super) const FEWER: u64 = 3;
+/// The reduction must have at least `MIN_POINTS_PER_ELEMENT` points per element to pay for a separate epilogue.
+pub(super) const MIN_POINTS_PER_ELEMENT: u64 = 3;
 
 /// Operations on the elements of a reduced array.
 #[derive(Clone, Default)]

@@ -3,7 +3,7 @@
 use super::chain::Chains;
 use super::factor::Factor;
 use super::moves::{self, PlacedMove, Remaining};
-use super::post_ops::FEWER;
+use super::post_ops::MIN_POINTS_PER_ELEMENT;
 use super::{NEST_COST, ReducedProduct};
 use crate::SMALL_DOMAIN;
 use crate::graph::axes::union;
@@ -57,7 +57,7 @@ impl ReducedProduct {
         let occupied = if self.skips(&moves) { 0 } else { self.occupied_points() };
         let elements = self.points(&self.all_kept).saturating_add(occupied);
         let cost = core.saturating_add(elements.saturating_mul(NEST_COST));
-        let fewer = elements.saturating_mul(FEWER) <= points && core <= nest.cost;
+        let fewer = elements.saturating_mul(MIN_POINTS_PER_ELEMENT) <= points && core <= nest.cost;
         if fewer || cost < nest.cost { Strategy { moves, split: true, cost } } else { nest }
     }
 

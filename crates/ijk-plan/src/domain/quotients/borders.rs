@@ -10,9 +10,9 @@ use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Terms};
 
 /// Least number of points per element of a copy that pays by itself.
-const MANY: u64 = 64;
+const MIN_POINTS_PER_ELEMENT: u64 = 64;
 /// Least ratio of the whole statement's points to elements of a copy for a box near the boundary.
-const BORDER: u64 = 16;
+const MIN_BORDER_RATIO: u64 = 16;
 
 /// A copy, and the statement redirected to it, if that pays; `whole` is the number of points of the statement that the
 /// box belongs to.
@@ -60,8 +60,8 @@ fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: 
         index.iter().zip(shape).all(|(e, &n)| crate::domain::bounds::holds(e, n, &extents));
     let mixed = windows.iter().any(|window| window.divides && window.is_mixed(stmt));
     let divides = windows.iter().any(|window| window.divides);
-    let many = stmt.reduce.is_some() && elements <= stmt.points() / MANY;
-    let border = mixed && elements <= whole / BORDER && stmt.points() < whole;
+    let many = stmt.reduce.is_some() && elements <= stmt.points() / MIN_POINTS_PER_ELEMENT;
+    let border = mixed && elements <= whole / MIN_BORDER_RATIO && stmt.points() < whole;
     inside && divides && stmt.points() > 1 && (many || border) && whole > SMALL_DOMAIN
 }
 

@@ -8,9 +8,9 @@ use crate::graph::Stmt;
 use ijk_ir::core::Atom;
 
 /// Up to this number of runs of one quotient, an axis is cut into them; beyond, it is split if possible.
-const FEW: usize = 3;
+const MAX_RUNS_CUT: usize = 3;
 /// Greatest number of runs that an axis is cut into.
-const MOST_RUNS: usize = 16;
+const MAX_RUNS: usize = 16;
 
 /// Cuts or splits an axis so that a division has fewer distinct quotients in each part; `None` if no axis helps.
 pub(super) fn parts(stmt: &Stmt, division: &Division) -> Option<Vec<Stmt>> {
@@ -29,7 +29,7 @@ pub(super) fn parts(stmt: &Stmt, division: &Division) -> Option<Vec<Stmt>> {
         return Some(parts);
     }
     let (slope, runs) =
-        all.iter().find_map(|slope| Some((slope, slope.runs(MOST_RUNS, division.read)?)))?;
+        all.iter().find_map(|slope| Some((slope, slope.runs(MAX_RUNS, division.read)?)))?;
     cut(slope, runs)
 }
 
@@ -129,7 +129,7 @@ impl Slope {
 
     /// The runs, if there are few.
     fn few_runs(&self) -> Option<Vec<Interval>> {
-        self.runs(FEW, true)
+        self.runs(MAX_RUNS_CUT, true)
     }
 
     /// Splits the axis by the period, over whole periods, with a head and a tail.

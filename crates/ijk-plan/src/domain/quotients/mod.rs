@@ -17,7 +17,7 @@ use ijk_ir::core::{Atom, IndexExpr};
 use ijk_types::Reducer;
 
 /// Greatest number of boxes of a statement.
-const MOST_BOXES: usize = 128;
+const MAX_BOXES: usize = 128;
 /// Least average number of points per box.
 const BOX_POINTS: u64 = 64;
 
@@ -140,7 +140,7 @@ impl Boxes {
         let points = stmt.points();
         let mut boxes =
             Self { copies: Vec::new(), open: vec![stmt.clone()], done: Vec::new(), points };
-        let budget = usize::try_from(points / BOX_POINTS).unwrap_or(MOST_BOXES).min(MOST_BOXES);
+        let budget = usize::try_from(points / BOX_POINTS).unwrap_or(MAX_BOXES).min(MAX_BOXES);
         while let Some(piece) = boxes.open.pop() {
             boxes.settle(graph, piece);
             if boxes.open.len() + boxes.done.len() > budget {

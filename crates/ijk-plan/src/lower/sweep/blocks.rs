@@ -8,10 +8,10 @@ use ijk_ir::core::ArrayId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Least number of blocks, given as many rows, so that threads can share them.
-const LEAST_BLOCKS: u64 = 16;
+const MIN_BLOCKS: u64 = 16;
 
 /// Least number of rows of a block with a contraction, given as many: the shared operand is streamed once per block.
-const LEAST_ROWS: u64 = 32;
+const MIN_CONTRACTED_ROWS: u64 = 32;
 
 /// Blocks have twice as many rows if those take at most `ROOM * near` bytes (an array that is computed in place counts
 /// once per write) and at least `MANY_BLOCKS` blocks remain.
@@ -25,9 +25,9 @@ const PADDED: u64 = 16;
 
 /// Least rows of a block with a contraction, for `rows` rows of `each` bytes.
 fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
-    let larger = 2 * LEAST_ROWS;
+    let larger = 2 * MIN_CONTRACTED_ROWS;
     let room = near.saturating_mul(ROOM) / each >= larger;
-    if room && rows / larger >= MANY_BLOCKS { larger } else { LEAST_ROWS }
+    if room && rows / larger >= MANY_BLOCKS { larger } else { MIN_CONTRACTED_ROWS }
 }
 
 impl Group {
@@ -46,7 +46,7 @@ impl Group {
             0 => (near, 1),
             _ => (near.saturating_mul(2), least_rows(rows, each, near)),
         };
-        let mut left = (near / each).max(least).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
+        let mut left = (near / each).max(least).min(rows.div_ceil(MIN_BLOCKS)).max(1);
         self.blocks = vec![1; self.rows.len()];
         for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {
             *block = row.extent.div_ceil(row.extent.div_ceil(left));

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Greatest number of statements of a sweep.
-const MOST_STATEMENTS: usize = 32;
+const MAX_STATEMENTS: usize = 32;
 
 /// Consecutive statements with common rows.
 pub(crate) struct Group {
@@ -82,7 +82,7 @@ fn grow(
         }
     }
     let mut end = first + 1;
-    for next in graph.statements[end..].iter().take(MOST_STATEMENTS - 1) {
+    for next in graph.statements[end..].iter().take(MAX_STATEMENTS - 1) {
         let defined: BTreeSet<ArrayId> =
             graph.statements[first..end].iter().map(|stmt| stmt.out).collect();
         let mut common: Vec<Row> = Vec::new();

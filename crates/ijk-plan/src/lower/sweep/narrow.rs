@@ -14,16 +14,16 @@ use ijk_types::{Monoid, Reducer, scalar};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Ranges are aligned to multiples of `GRAIN` values, and of the extent over `MOST_GRAINS`, to bound the number of
+/// Ranges are aligned to multiples of `GRAIN` values, and of the extent over `MAX_GRAINS`, to bound the number of
 /// distinct bodies.
 const GRAIN: u64 = 16;
-const MOST_GRAINS: u64 = 64;
+const MAX_GRAINS: u64 = 64;
 
 /// Greatest number of blocks along the last axis.
-const MOST_BLOCKS: u64 = 4096;
+const MAX_BLOCKS: u64 = 4096;
 
 /// Least ratio of computed points to elements that must be tested for finiteness.
-const SMALL: u64 = 16;
+const MIN_POINTS_PER_TESTED: u64 = 16;
 
 /// A column axis of which blocks need ranges only.
 pub(super) struct Narrowing {
@@ -58,7 +58,7 @@ impl Group {
     pub(super) fn narrowing(&self, graph: &Graph, results: &[ArrayId]) -> Option<Narrowing> {
         let (row, &block) = (self.rows.last()?, self.blocks.last()?);
         let count = row.extent.div_ceil(block);
-        if graph.strict || !(2..=MOST_BLOCKS).contains(&count) || !self.has_conditions(graph) {
+        if graph.strict || !(2..=MAX_BLOCKS).contains(&count) || !self.has_conditions(graph) {
             return None;
         }
         let all = self.all_columns(graph).into_iter();
@@ -148,7 +148,8 @@ impl Group {
         let elements = |&array: &ArrayId| {
             graph.array(array).shape.iter().fold(1, |n: u64, &extent| n.saturating_mul(extent))
         };
-        arrays.map(elements).fold(0, u64::saturating_add).saturating_mul(SMALL) <= points
+        arrays.map(elements).fold(0, u64::saturating_add).saturating_mul(MIN_POINTS_PER_TESTED)
+            <= points
     }
 
     /// Columns that a block needs, and arrays that must be finite for that.
@@ -279,7 +280,7 @@ fn indices(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
 
 /// A nonempty range, aligned to the grain.
 fn coarse(range: &Range<i128>, extent: u64) -> Range<u64> {
-    let grain = extent.div_ceil(MOST_GRAINS).next_multiple_of(GRAIN);
+    let grain = extent.div_ceil(MAX_GRAINS).next_multiple_of(GRAIN);
     let at = |n: i128| u64::try_from(n).unwrap_or(0).min(extent);
     let start = at(range.start) / grain * grain;
     let end = at(range.end).max(start + 1).next_multiple_of(grain).min(extent);
