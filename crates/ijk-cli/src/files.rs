@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressFile};
-use crate::signals;
+use crate::{signals, standard};
 use ijk::blocks::url_scheme;
 use ijk::file::npz::Archive;
 use ijk::file::{FileError, Problem, Staged, npy, npz};
@@ -43,6 +43,9 @@ impl Place {
 
     /// Returns true for a Zarr array: by its name, by its contents, or as a member of a Zarr group.
     pub fn is_zarr(&self) -> bool {
+        if self.is_stdin() || self.is_stdout() {
+            return false;
+        }
         let is_named = self.has_extension("zarr") || self.path.join("zarr.json").is_file();
         is_named || !self.has_extension("npy") && !self.is_archive() && self.is_member()
     }
@@ -58,6 +61,11 @@ impl Place {
     /// Returns true if the name is that of an archive.
     pub fn is_archive(&self) -> bool {
         self.has_extension("npz")
+    }
+
+    /// Returns true if the path leads to a pipe or a device: its name says nothing about the format.
+    fn is_special(&self) -> bool {
+        self.path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
     }
 
     fn has_extension(&self, extension: &str) -> bool {
@@ -81,9 +89,11 @@ fn url(text: &str, scheme: &str) -> Failure {
 /// Places of arguments.
 ///
 /// # Errors
-/// If one is a URL.
+/// If one is a URL, or two are the standard input.
 pub fn places(texts: &[String]) -> Result<Vec<Place>, Failure> {
-    texts.iter().map(|text| Place::parse(text)).collect()
+    let places: Vec<_> = texts.iter().map(|text| Place::parse(text)).collect::<Result<_, _>>()?;
+    standard::check_inputs(places.iter())?;
+    Ok(places)
 }
 
 /// Numbers of results, and their places.
@@ -91,7 +101,7 @@ pub fn places(texts: &[String]) -> Result<Vec<Place>, Failure> {
 /// # Errors
 /// If one is a URL.
 pub fn numbered(texts: &[String]) -> Result<Vec<(usize, Place)>, Failure> {
-    Ok(places(texts)?.into_iter().enumerate().collect())
+    texts.iter().enumerate().map(|(n, text)| Ok((n, Place::parse(text)?))).collect()
 }
 
 /// Reads an array.
@@ -99,6 +109,9 @@ pub fn numbered(texts: &[String]) -> Result<Vec<(usize, Place)>, Failure> {
 /// # Errors
 /// If that fails; if an archive has several arrays and none is named.
 pub fn read(place: &Place) -> Result<Tensor, Failure> {
+    if place.is_stdin() {
+        return standard::read();
+    }
     let (file, length) = open(&place.path)?;
     if !place.is_archive() {
         return Ok(npy::decode(file, length).map_err(|e| e.in_file(&place.path))?);
@@ -144,13 +157,14 @@ fn no_member(path: &Path, names: &[String]) -> Failure {
     })
 }
 
-/// Checks that no two results have one place, and that none is in an existing Zarr array.
+/// Checks that each result has a place of its own, of a known format, and that none is in an existing Zarr array.
 ///
 /// # Errors
-/// If they do: the message names the place.
-pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
+/// If not: the message names the place.
+pub fn check_places(places: &[(usize, Place)]) -> Result<(), Failure> {
     let mut taken = BTreeMap::new();
     for (output, place) in places {
+        check_format(place)?;
         check_outside(place)?;
         let member = place.is_archive().then(|| member(*output, place));
         if let Some(other) = taken.insert((identity(&place.path), member), output) {
@@ -160,6 +174,21 @@ pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Checks that the name of a result is that of a format. A name without an ending is a `.npy` file.
+fn check_format(place: &Place) -> Result<(), Failure> {
+    let Some(extension) = place.path.extension() else { return Ok(()) };
+    let is_known = place.has_extension("npy") || place.is_archive() || place.is_stdout();
+    if is_known || place.is_zarr() || place.is_special() {
+        return Ok(());
+    }
+    let (path, extension) = (place.path.display(), extension.display());
+    let npy = place.path.with_extension("npy");
+    Err(Failure::wrong(format!(
+        "{path}: `.{extension}` names no format that results are written in, which are .npy, .npz and .zarr; name it {}, for example",
+        npy.display()
+    )))
 }
 
 /// Checks that a result would not be inside a Zarr array.
@@ -182,6 +211,9 @@ fn check_outside(_: &Place) -> Result<(), Failure> {
 
 /// Canonical path, which is the same for all names of one file; it may not exist yet.
 fn identity(path: &Path) -> PathBuf {
+    if standard::is_output(path) {
+        return "-".into();
+    }
     let directory = path.parent().filter(|d| !d.as_os_str().is_empty());
     let resolve = || {
         let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
@@ -247,18 +279,28 @@ fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Writes results to files, all or none: files get their names after the last one is written. Members are added to
-/// archives that are named with a member; archives that are named without are replaced.
+/// Writes results to files, all or none: files get their names after the last one is written, and after the result of
+/// the standard output. Members are added to archives that are named with a member; archives that are named without
+/// are replaced.
 ///
 /// # Errors
 /// If one cannot be written.
 pub fn write_all(results: &[Tensor], places: &[(usize, Place)]) -> Result<(), Failure> {
     let (staged, _locks): (Vec<_>, Vec<_>) = stage_arrays(results, places)?.into_iter().unzip();
-    signals::undisturbed(|| staged.into_iter().try_for_each(|file| Ok(file.commit()?)))
+    let streamed = match places.iter().find(|(_, place)| place.is_stdout()) {
+        Some((output, _)) => standard::write(&results[*output].view()),
+        None => Ok(()),
+    };
+    // A reader that has enough of its array takes nothing from the files.
+    if !matches!(streamed, Ok(()) | Err(Failure::BrokenPipe)) {
+        return streamed;
+    }
+    signals::undisturbed(|| staged.into_iter().try_for_each(|file| file.commit()))?;
+    streamed
 }
 
 /// Bytes of data.
-fn size(view: &TensorView<'_>) -> u64 {
+pub fn size(view: &TensorView<'_>) -> u64 {
     view.len() as u64 * view.dtype().size() as u64
 }
 
@@ -268,7 +310,7 @@ fn stage_arrays(
 ) -> Result<Vec<(Staged, Option<File>)>, Failure> {
     let mut staged = Vec::new();
     let mut archives: BTreeMap<PathBuf, Archived<'_>> = BTreeMap::new();
-    for (output, place) in places {
+    for (output, place) in places.iter().filter(|(_, place)| !place.is_stdout()) {
         let view = results[*output].view();
         if place.is_archive() {
             let new = || Archived { path: &place.path, is_part: false, arrays: Vec::new() };
@@ -311,12 +353,27 @@ mod tests {
         let check = |texts: &[&str]| {
             let places: Vec<_> =
                 texts.iter().map(|t| Place::parse(t).unwrap()).enumerate().collect();
-            check_distinct(&places).is_ok()
+            check_places(&places).is_ok()
         };
         assert!(check(&["a.npy", "b.npy"]));
         assert!(!check(&["a.npy", "./a.npy"]));
         assert!(check(&["a.npz", "a.npz"]), "they become members 0 and 1");
         assert!(check(&["a.npz:x", "a.npz:y"]));
         assert!(!check(&["a.npz:x", "a.npz:x"]));
+        assert!(check(&["-", "./-", "a.npy"]));
+        assert!(!check(&["-", "/dev/stdout"]));
+    }
+
+    #[test]
+    fn names_of_formats() {
+        let check = |text: &str| check_places(&[(0, Place::parse(text).unwrap())]);
+        for good in ["a", "a.npy", "A.NPZ", "b.npz:x", "c.zarr", "-", "/dev/null"] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        for (bad, named) in [("x.csv", "name it x.npy"), ("d/y.tar.gz", "name it d/y.tar.npy")] {
+            let message = check(bad).unwrap_err().text();
+            assert!(message.starts_with(bad) && message.contains(named), "{message}");
+            assert!(message.contains(".npy, .npz and .zarr"), "{message}");
+        }
     }
 }

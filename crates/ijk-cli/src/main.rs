@@ -17,6 +17,7 @@ mod results;
 mod signals;
 mod size;
 mod source;
+mod standard;
 mod table;
 
 use args::{Cli, Command};

@@ -5,6 +5,7 @@
 
 use crate::failure::Failure;
 use crate::files::Place;
+use crate::standard;
 
 /// `input 0 (argument 1)`: the name of an argument on the command line and in messages.
 pub fn input(n: usize) -> String {
@@ -19,7 +20,7 @@ pub fn output(n: usize) -> String {
 /// The places of arguments, from `--bind NAME=FILE`: one for each.
 ///
 /// # Errors
-/// If a name is not that of an argument, or an argument has none or two.
+/// If a name is not that of an argument, an argument has none or two, or two are the standard input.
 pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
     let mut places = vec![None; arity];
     for (position, place) in named(binds, "--bind", "input", &numbers(arity))? {
@@ -33,7 +34,10 @@ pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
             input(position)
         ))
     };
-    places.into_iter().enumerate().map(|(n, place)| place.ok_or_else(|| missing(n))).collect()
+    let places = places.into_iter().enumerate().map(|(n, place)| place.ok_or_else(|| missing(n)));
+    let places = places.collect::<Result<Vec<_>, _>>()?;
+    standard::check_inputs(places.iter())?;
+    Ok(places)
 }
 
 /// The places of results, from `--out NAME=FILE`, each with the result's number.

@@ -1,5 +1,6 @@
 //! Results as they are printed.
 
+use crate::failure::Failure;
 use crate::files::Place;
 use crate::{json, layout, output};
 use ijk::{DType, Tensor};
@@ -61,27 +62,52 @@ impl Results<'_> {
         self.outputs.iter().find(|(output, _)| *output == n).map(|(_, place)| &*place.path)
     }
 
-    /// The arrays or their places; several with their names.
-    pub fn as_text(&self) -> String {
-        let mut text = String::new();
-        for (n, (name, outcome)) in self.names.iter().zip(self.outcomes).enumerate() {
-            let head = if self.outcomes.len() > 1 { format!("{name}: ") } else { String::new() };
-            let line = match self.written(n) {
-                Some(path) => {
-                    let time = output::seconds(self.seconds);
-                    let shape = layout::shape(outcome.shape());
-                    format!("{head}{} {shape} in {time} -> {}\n", outcome.dtype(), path.display())
-                }
-                None if outcome.shape().len() < 2 => format!("{head}{}\n", outcome.text()),
-                None => format!("{}{}\n", head.replace(": ", ":\n"), outcome.text()),
-            };
-            text.push_str(&line);
+    /// Prints the results without a place to the standard output, or all as JSON, and a line for each of the others to
+    /// the standard error output.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn print(&self, json: bool, threads: usize) -> Result<(), Failure> {
+        if json {
+            return output::print(&self.as_json(threads));
         }
-        text
+        let status = self.status();
+        if !status.is_empty() {
+            output::message(&status);
+        }
+        output::print(&self.as_text())
+    }
+
+    /// The results with their names, if there are several.
+    fn named(&self) -> impl Iterator<Item = (usize, String, &Outcome<'_>)> {
+        self.names.iter().zip(self.outcomes).enumerate().map(|(n, (name, outcome))| {
+            let head = if self.outcomes.len() > 1 { format!("{name}: ") } else { String::new() };
+            (n, head, outcome)
+        })
+    }
+
+    /// A line for each result that has a place.
+    fn status(&self) -> String {
+        let time = output::seconds(self.seconds);
+        let line = |(n, head, outcome): (usize, String, &Outcome<'_>)| {
+            let (path, shape) = (self.written(n)?.display(), layout::shape(outcome.shape()));
+            Some(format!("{head}{} {shape} in {time} -> {path}\n", outcome.dtype()))
+        };
+        self.named().filter_map(line).collect()
+    }
+
+    /// The arrays without a place.
+    fn as_text(&self) -> String {
+        let unplaced = self.named().filter(|(n, ..)| self.written(*n).is_none());
+        let text = unplaced.map(|(_, head, outcome)| match outcome.shape().len() {
+            0 | 1 => format!("{head}{}\n", outcome.text()),
+            _ => format!("{}{}\n", head.replace(": ", ":\n"), outcome.text()),
+        });
+        text.collect()
     }
 
     /// A JSON object on one line.
-    pub fn as_json(&self, threads: usize) -> String {
+    fn as_json(&self, threads: usize) -> String {
         let results =
             self.names.iter().zip(self.outcomes).enumerate().map(|(n, (name, outcome))| {
                 let mut object = json!({

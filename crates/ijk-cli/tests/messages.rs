@@ -144,8 +144,10 @@ fn names_reach_no_terminal_raw() {
     let (code, printed, errors) = run(&["eval", "i~i", "zeros.npy", "-o", &good]);
     assert!(code == 0 && workdir.path().join(&good).exists(), "{errors}");
     assert!(
-        !steers(&printed) && printed.contains(r"good\x1b]0;owned\x07\x9b2J\u{202e}\r.npy"),
-        "{printed:?}"
+        printed.is_empty()
+            && !steers(&errors)
+            && errors.contains(r"good\x1b]0;owned\x07\x9b2J\u{202e}\r.npy"),
+        "{errors:?}"
     );
     let (_, json, _) = run(&["eval", "i~i", "zeros.npy", "--json", "-o", &good]);
     assert!(!steers(&json), "{json:?}");

@@ -3,7 +3,8 @@
 pub(super) const LONG: &str = "Index expressions on files of arrays.
 
 Arrays are .npy files, members of .npz archives (data.npz:member), or directories of Zarr 3 (data.zarr). Programs on
-Zarr arrays run block by block, in the memory of a few blocks.
+Zarr arrays run block by block, in the memory of a few blocks. `-` is the standard input or output, with one array in
+.npy format; messages go to the standard error output.
 Exit codes: 0 done; 1 error in the program or the data; 2 error in the command line, or of the machine.
 Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
 The environment variable IJK_LEVEL (portable, avx2, avx512, neon) selects a SIMD level; the default is the widest of
@@ -22,7 +23,8 @@ argument, unless --partial is given.";
 pub(super) const EVAL: &str = "Examples:
   ijk eval '+ij~j' table.npy                  sums of the columns, printed
   ijk eval 'ij+j~ij' table.npz:rows shift.npy -o shifted.npy
-  ijk eval 'ij~ij' table.npy --block 1024 -o table.zarr     a copy in blocks";
+  ijk eval 'ij~ij' table.npy --block 1024 -o table.zarr     a copy in blocks
+  ijk eval 'ij~ji' table.npy -o - | ijk eval '+ij~j' -      from command to command";
 
 pub(super) const EINSUM: &str = "Examples:
   ijk einsum 'ij,jk->ik' a.npy b.npy -o product.npy

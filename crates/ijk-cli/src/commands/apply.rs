@@ -8,7 +8,7 @@ use crate::files::{self, Place};
 use crate::progress::Progress;
 use crate::results::{Outcome, Results};
 use crate::source::Source;
-use crate::{memory, names, output};
+use crate::{memory, names, standard};
 use ijk::{BigTensor, DType, Engine, Program, Tensor, TensorView};
 use std::time::Instant;
 
@@ -68,7 +68,9 @@ fn apply(
     outputs: &[(usize, Place)],
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    files::check_distinct(outputs)?;
+    files::check_places(outputs)?;
+    let results = program.signature().outputs.len();
+    standard::check_output(outputs, standard::printed(outputs, results, options.json))?;
     if blocks::are_needed(inputs, outputs, options)? {
         let results = |arguments: &[&BigTensor]| {
             let results = program.apply_blocks(arguments);
@@ -103,7 +105,7 @@ pub(super) fn deliver(
     files::write_all(&arrays, outputs)?;
     let outcomes: Vec<Outcome> = arrays.iter().map(Outcome::Array).collect();
     let results = Results { names, outcomes: &outcomes, outputs, seconds };
-    output::print(&if json { results.as_json(engine.threads()) } else { results.as_text() })
+    results.print(json, engine.threads())
 }
 
 /// Reads an argument, with the requested element type.

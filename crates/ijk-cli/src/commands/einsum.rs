@@ -7,7 +7,7 @@ use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, numbered, places};
 use crate::source::Source;
-use crate::{memory, output};
+use crate::{memory, output, standard};
 use ijk::{BigTensor, DType, Tensor, TensorView};
 
 /// Multiplies files.
@@ -18,7 +18,8 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     let source = Source::subscripts(&args.subscripts);
     let einsum = ijk::Einsum::new(&args.subscripts).map_err(|error| source.failure(error))?;
     let outputs = numbered(args.out.as_slice())?;
-    files::check_distinct(&outputs)?;
+    files::check_places(&outputs)?;
+    standard::check_output(&outputs, standard::printed(&outputs, 1, args.options.json))?;
     let inputs = places(&args.inputs)?;
     if blocks::are_needed(&inputs, &outputs, &args.options)? {
         if args.path {

@@ -10,7 +10,7 @@ use crate::files::{self, Place};
 use crate::progress::Progress;
 use crate::results::{Outcome, Results};
 use crate::source::Source;
-use crate::{json, memory, names, output};
+use crate::{json, memory, names, output, standard};
 use ijk::et::{Bindings, BlocksError, Program, Source as Origin};
 use ijk::{BigTensor, DType, Tensor};
 use serde_json::json;
@@ -24,7 +24,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let program = source.compile_et()?;
     let outputs = outputs(&program, &args.out)?;
-    files::check_distinct(&outputs)?;
+    files::check_places(&outputs)?;
+    let results = program.signature().outputs().count();
+    standard::check_output(&outputs, standard::printed(&outputs, results, args.options.json))?;
     let inputs = places(&program, &args.given)?;
     let of: Vec<Place> = inputs.iter().map(|(_, place)| place.clone()).collect();
     if blocks::are_needed(&of, &outputs, &args.options)? {
@@ -46,8 +48,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     files::write_all(&arrays, &outputs)?;
     let outcomes: Vec<Outcome> = arrays.iter().map(Outcome::Array).collect();
     let results = Results { names: &names, outcomes: &outcomes, outputs: &outputs, seconds };
-    let threads = engine.threads();
-    output::print(&if args.options.json { results.as_json(threads) } else { results.as_text() })
+    results.print(args.options.json, engine.threads())
 }
 
 /// Runs a program with arguments or results that are Zarr arrays.
@@ -156,6 +157,7 @@ fn places(program: &Program, given: &Given) -> Result<Vec<(String, Place)>, Fail
         }
         places.push((known[n].clone(), place));
     }
+    standard::check_inputs(places.iter().map(|(_, place)| place))?;
     Ok(places)
 }
 

@@ -6,7 +6,7 @@ use crate::args::Bench;
 use crate::commands::apply::load;
 use crate::failure::Failure;
 use crate::source::Source;
-use crate::{files, layout, memory, names};
+use crate::{layout, memory, names};
 use ijk::{DType, Engine, Tensor, TensorError, TensorView, TensorViewMut};
 
 /// Measures a program in i.
@@ -16,7 +16,7 @@ use ijk::{DType, Engine, Tensor, TensorError, TensorView, TensorViewMut};
 pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
     let (application, inputs) = application(args)?;
     let outputs = names::outputs(&args.out, application.program.signature().outputs.len())?;
-    files::check_distinct(&outputs)?;
+    super::check_places(&outputs)?;
     let arguments = application.borrowed();
     let fail = |error| application.failure(error);
     let results = application.program.results(&arguments).map_err(fail)?;

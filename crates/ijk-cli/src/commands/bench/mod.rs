@@ -11,6 +11,7 @@ use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::progress::Progress;
+use crate::standard::{self, Printed};
 use crate::{memory, output};
 use ijk::probe::{Cache, Probed};
 use ijk::{DType, Engine, Tensor};
@@ -98,6 +99,13 @@ fn probed(args: &Bench, engine: &Engine) -> Probed {
 /// Type of the arithmetic: that of the first array of numbers.
 fn arithmetic(types: impl IntoIterator<Item = DType>) -> DType {
     types.into_iter().find(|&dtype| dtype != DType::Bool).unwrap_or(DType::Bool)
+}
+
+/// Checks the places of results, beside which measurements are printed.
+fn check_places(outputs: &[(usize, Place)]) -> Result<(), Failure> {
+    files::check_places(outputs)?;
+    let printed = Printed { what: "the measurements".into(), remedy: "name a file" };
+    standard::check_output(outputs, Some(printed))
 }
 
 /// Measures a subject by the options of the command line.

@@ -5,7 +5,7 @@ use crate::args::Bench;
 use crate::commands::tuples::{arrays, bindings, outputs};
 use crate::failure::Failure;
 use crate::source::Source;
-use crate::{files, layout, memory};
+use crate::{layout, memory};
 use ijk::et::{Bindings, Program};
 use ijk::{DType, Engine, Tensor};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
     let source = Source::file(Path::new(&args.applied.program))?;
     let program = source.compile_et()?;
     let outputs = outputs(&program, &args.out)?;
-    files::check_distinct(&outputs)?;
+    super::check_places(&outputs)?;
     let arrays = arrays(&program, &args.given, args.applied.dtype.first().copied())?;
     let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {

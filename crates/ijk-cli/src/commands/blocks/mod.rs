@@ -61,6 +61,12 @@ pub fn run(
     outputs: &[(usize, Place)],
     options: &RunOptions,
 ) -> Result<(), Failure> {
+    let is_shared = options.zarr.processes.processes.is_some();
+    if let Some((name, _)) = inputs.iter().find(|(_, place)| is_shared && place.is_stdin()) {
+        return Err(Failure::wrong(format!(
+            "{name} is read from the standard input (`-`), which --processes cannot share: give a file"
+        )));
+    }
     let progress = Arc::new(Progress::default());
     let cluster = machines::cluster(&options.zarr.processes)?;
     let prepared = prepare(inputs, results, outputs, options);
@@ -95,8 +101,7 @@ pub fn run(
     output::message(&summary.summary(seconds));
     let outcomes = outputs::outcomes(&results, &arrays, &collected);
     let printed = Results { names: &names, outcomes: &outcomes, outputs, seconds };
-    let threads = executor.threads();
-    output::print(&if options.json { printed.as_json(threads) } else { printed.as_text() })
+    printed.print(options.json, executor.threads())
 }
 
 /// Executor and results to compute, with all that can be checked before the run.
