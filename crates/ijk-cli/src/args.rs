@@ -4,8 +4,8 @@ mod help;
 mod values;
 
 use crate::size::size;
-use clap::{Args, Parser, Subcommand};
-use help::{BENCH, CHECK, DEPS, EINSUM, EVAL, EXPLAIN, LONG, RUN, verify_help};
+use clap::{Args, Parser, Subcommand, ValueHint};
+use help::{BENCH, CHECK, COMPLETIONS, DEPS, EINSUM, EVAL, EXPLAIN, LONG, MAN, RUN, verify_help};
 use ijk::DType;
 use std::path::PathBuf;
 pub use values::{Blocks, Compress, Extents};
@@ -47,6 +47,12 @@ pub enum Command {
     /// Compare a .et program with its framework call, for every combination of ranks
     #[command(after_help = verify_help())]
     Verify(Verify),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions(Completions),
+    /// Write the manual pages
+    #[command(after_help = MAN)]
+    Man(Man),
 }
 
 /// `ijk run`.
@@ -89,10 +95,10 @@ pub struct Eval {
     #[arg(allow_hyphen_values = true, value_parser = program)]
     pub expression: String,
     /// The arguments
-    #[arg(value_name = "FILE[:MEMBER]")]
+    #[arg(value_name = "FILE[:MEMBER]", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<String>,
     /// Write the first output to a file, a second -o the second, and so on; outputs without one are printed
-    #[arg(short, long = "out", value_name = "FILE")]
+    #[arg(short, long = "out", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Vec<String>,
     /// Options of the run
     #[command(flatten)]
@@ -106,10 +112,10 @@ pub struct Einsum {
     #[arg(allow_hyphen_values = true)]
     pub subscripts: String,
     /// The arguments
-    #[arg(value_name = "FILE[:MEMBER]")]
+    #[arg(value_name = "FILE[:MEMBER]", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<String>,
     /// Write the result to a file instead of printing it
-    #[arg(short, long = "out", value_name = "FILE")]
+    #[arg(short, long = "out", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<String>,
     /// Print the order of multiplications and its cost, and compute nothing
     #[arg(long, conflicts_with = "out")]
@@ -376,6 +382,21 @@ pub struct Verify {
     /// Print a JSON object for each case, on one line, instead of a table
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ijk completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `ijk man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The folder that the pages are written to, which is made if need be
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
 }
 
 #[cfg(test)]

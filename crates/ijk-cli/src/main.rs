@@ -44,6 +44,8 @@ fn main() -> ExitCode {
         Command::Deps(args) => commands::deps(args),
         Command::Bench(args) => commands::bench(args),
         Command::Verify(args) => commands::verify(args),
+        Command::Completions(args) => commands::completions(args),
+        Command::Man(args) => commands::man(args),
     };
     signals::end_if_received();
     match done {

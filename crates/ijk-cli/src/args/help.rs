@@ -88,6 +88,15 @@ the environment variable IJK_CACHE.
 `reused 0.05` or `fresh 0.05`. For each it runs for that number of seconds, at least once, and prints
 {\"outputs\": …, \"repetitions\": …, \"seconds\": median}; so a script can interleave it with others.";
 
+pub(super) const COMPLETIONS: &str = "Examples:
+  ijk completions bash > ~/.local/share/bash-completion/completions/ijk
+  ijk completions zsh > ~/.zfunc/_ijk                  a folder of $fpath
+  ijk completions fish > ~/.config/fish/completions/ijk.fish";
+
+pub(super) const MAN: &str = "Examples:
+  ijk man ~/.local/share/man/man1                      then: man ijk, man ijk-eval
+  ijk man pages && man ./pages/ijk-run.1";
+
 const VERIFY: &str = "Examples:
   ijk verify examples/et/gather_nd.et
   ijk verify convolution.et --reps 20 --seed 7 --python ~/tensorflow/bin/python

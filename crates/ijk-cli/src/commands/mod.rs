@@ -4,19 +4,23 @@ mod apply;
 mod bench;
 mod blocks;
 mod check;
+mod completions;
 mod deps;
 mod draw;
 mod einsum;
 mod explain;
+mod man;
 mod operations;
 mod tuples;
 mod verify;
 
 pub use apply::eval;
 pub use bench::bench;
+pub use completions::completions;
 pub use deps::deps;
 pub use einsum::einsum;
 pub use explain::explain;
+pub use man::man;
 pub use verify::verify;
 
 use crate::args::{Check, Run};
