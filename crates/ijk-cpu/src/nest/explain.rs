@@ -140,7 +140,12 @@ impl TileNest {
         if kept >= UNCHUNKED_BLOCKS {
             let then = "blocks of outputs are divided among threads, and sums are not cut";
             let blocks = ("blocks of outputs", kept);
-            return Some(Reason::compared(blocks, Relation::AtLeast, limit!(UNCHUNKED_BLOCKS), then));
+            return Some(Reason::compared(
+                blocks,
+                Relation::AtLeast,
+                limit!(UNCHUNKED_BLOCKS),
+                then,
+            ));
         }
         let length = spec.rows.as_ref().map_or(1, |rows| rows.length);
         let points =
