@@ -148,7 +148,11 @@ fn both_sides_of_a_threshold_have_their_reasons() {
                 (">[h+r{16}][w+s{17}]~hw", &["60x600"], 272),
             ],
         ),
-        ("MOST", 131_072, [("+ij~i", &["9x131072"], 131_072), ("+ij~i", &["9x131073"], 131_073)]),
+        (
+            "ROW_FOLD_LENGTH",
+            131_072,
+            [("+ij~i", &["9x131072"], 131_072), ("+ij~i", &["9x131073"], 131_073)],
+        ),
     ];
     for (threshold, limit, sides) in cases {
         let texts = sides.map(|(program, shapes, value)| {

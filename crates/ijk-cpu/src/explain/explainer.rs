@@ -2,7 +2,7 @@
 
 use super::rejected::{contraction_reasons, nest_reasons};
 use super::{Reason, StepExplanation};
-use crate::compiled::{CompileTarget, Compiled, compile};
+use crate::engine::compiled::{CompileTarget, Compiled, compile};
 use crate::error::PlanError;
 use crate::probe::{Bound, Costs, Work};
 use crate::simd::Level;

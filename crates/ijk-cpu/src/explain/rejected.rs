@@ -119,7 +119,7 @@ fn fold_length(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
             Some(Reason::compared(length, Relation::Below, ("LEAST", least), then))
         }
         length_of if length_of > most => {
-            Some(Reason::compared(length, Relation::Above, ("MOST", most), then))
+            Some(Reason::compared(length, Relation::Above, ("ROW_FOLD_LENGTH", most), then))
         }
         _ => None,
     }

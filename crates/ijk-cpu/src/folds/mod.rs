@@ -12,7 +12,7 @@ use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
 use crate::threads::Workers;
-use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PRODUCTS};
+use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PIECE, ROW_FOLD_PRODUCTS};
 use crate::tuning::time::{ROW_FOLD, ROW_FOLD_ELEMENT};
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
@@ -124,8 +124,13 @@ impl FoldsProgram {
         KernelChoice::new(algorithm)
             .extent("rows", rows)
             .extent("length", self.length)
-            .block("piece", PIECE.min(self.length), "elements")
-            .because(Reason::compared(row, Relation::AtMost, ("MOST", MOST), then))
+            .block("piece", ROW_FOLD_PIECE.min(self.length), "elements")
+            .because(Reason::compared(
+                row,
+                Relation::AtMost,
+                ("ROW_FOLD_LENGTH", ROW_FOLD_LENGTH),
+                then,
+            ))
             .because(Reason::compared(row, Relation::AtLeast, ("LEAST", LEAST), "it fills vectors"))
     }
 
