@@ -6,6 +6,7 @@ mod frameworks;
 mod levels;
 mod mutants;
 mod python;
+mod release;
 mod rooms;
 mod signs;
 mod sources;
@@ -23,13 +24,15 @@ fn main() -> ExitCode {
         }
         Some("python") => python::run(&root()),
         Some("levels") => levels::run(&root()),
+        Some("release") => release::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy               check the arrows between crates, the sources and the documents\n       \
                  cargo xtask mutants [NAME]     plant bugs that the random programs must find\n       \
                  cargo xtask frameworks [NAME]  verify examples/et against TensorFlow, PyTorch, JAX\n       \
                  cargo xtask python             build the Python package, and run its tests\n       \
-                 cargo xtask levels             look for kernels that call what lacks their instructions"
+                 cargo xtask levels             look for kernels that call what lacks their instructions\n       \
+                 cargo xtask release --dry-run  check and build all that a release publishes"
             );
             ExitCode::from(2)
         }

@@ -25,15 +25,7 @@ pub struct Crate {
 impl Workspace {
     /// Asks cargo.
     pub fn load() -> Result<Self, String> {
-        let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-            .output()
-            .map_err(|error| format!("cargo metadata: {error}"))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        let metadata: Value =
-            serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        let metadata = metadata()?;
         let root = PathBuf::from(text(&metadata["workspace_root"]));
         let crates = list(&metadata["packages"]).iter().map(Crate::from_metadata).collect();
         Ok(Self { root, crates })
@@ -54,10 +46,24 @@ impl Crate {
     }
 }
 
-fn text(value: &Value) -> String {
+/// The packages of this repository, as `cargo metadata` describes them.
+pub fn metadata() -> Result<Value, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .output()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+/// A string, or nothing.
+pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn list(value: &Value) -> &[Value] {
+/// The elements of an array, or none.
+pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
