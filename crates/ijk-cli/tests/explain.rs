@@ -25,6 +25,9 @@ fn steps(program: &str, dtype: &str, shapes: &[&str]) -> Vec<Value> {
     value["steps"].as_array().unwrap().clone()
 }
 
+/// A program, shapes of its arguments, and steps with their algorithms.
+type Case = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
 /// The reason of a step that names a threshold.
 fn reason<'a>(step: &'a Value, threshold: &str) -> &'a Value {
     let reasons = step["reasons"].as_array().unwrap();
@@ -35,7 +38,7 @@ fn reason<'a>(step: &'a Value, threshold: &str) -> &'a Value {
 #[test]
 fn every_kind_of_step_names_its_kernel() {
     let softmax = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij";
-    let cases: &[(&str, &[&str], &[(&str, &str)])] = &[
+    let cases: &[Case] = &[
         ("+(ik*kj)~ij", &["64x64", "64x64"], &[("contraction", "small matrices, read in place")]),
         ("+(ik*kj)~ij", &["3000x3000", "3000x3000"], &[("contraction", "packed GEMM")]),
         (
