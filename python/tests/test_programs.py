@@ -189,7 +189,7 @@ def test_dependencies_between_any_two_operations():
 
 def test_explanations():
     product = ijk.i("+(ik*kj)~ij")
-    for n, algorithm, threshold in [(64, "small matrices, read in place", 256), (512, "packed GEMM", 256)]:
+    for n, algorithm, threshold in [(64, "small matrices, read in place", 256), (3000, "packed GEMM", 256)]:
         x = np.zeros((n, n), np.float32)
         explanation = product.explain(x, x)
         assert explanation.operations == 2 * n**3
