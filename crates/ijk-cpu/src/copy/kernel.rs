@@ -222,12 +222,20 @@ unsafe fn transpose<B: Block>(
             _ if rows.min(columns) < B::SIDE => {
                 transpose::<B::Smaller>([rows, columns], dst, dst_strides, src, src_strides);
             }
-            _ if dst_strides[0].unsigned_abs().is_multiple_of(L1_SET_STRIDE_BYTES) => {
+            _ if collide(dst.addr(), dst_strides[0].unsigned_abs()) => {
                 staged::<B>([rows, columns], dst, dst_strides, src, src_strides);
             }
             _ => blocks::<B>([rows, columns], dst, dst_strides, src, src_strides),
         }
     }
+}
+
+/// Returns true if rows of a destination map to few sets of L1. Blocks write two lines of each row where it does not
+/// begin at a line, so that half the distance suffices.
+fn collide(address: usize, stride: usize) -> bool {
+    let distance =
+        if address.is_multiple_of(64) { L1_SET_STRIDE_BYTES } else { L1_SET_STRIDE_BYTES / 2 };
+    stride.is_multiple_of(distance)
 }
 
 /// First rows or columns of the blocks of a plane. The last block overlaps the one before, so that each is whole, and so

@@ -3,10 +3,10 @@
 //!
 //! An explanation is derived from a plan that is compiled for it: programs that are executed keep nothing for it.
 //!
-//! * [`KernelChoice`] is the part that a [step](crate::steps::ExecutableStep::explain) knows of itself,
-//! * [`explainer`] adds the times, the threads, and the thresholds of the other candidates of the
-//!   [tables](crate::steps::select),
-//! * [`rejected`] has these thresholds.
+//! * `KernelChoice` is the part that a step (`steps::ExecutableStep::explain`) knows of itself,
+//! * `explainer` adds the times, the threads, and the thresholds of the other candidates of the
+//!   tables (`steps::select`),
+//! * `rejected` has these thresholds.
 
 mod display;
 mod explainer;
