@@ -77,12 +77,7 @@ impl Program {
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
-        let given = given.map(|(name, array)| {
-            let array = readonly(&array, || format!("`{name}`"))?;
-            Ok((name.extract()?, array))
-        });
-        let given = given.collect::<PyResult<Vec<_>>>()?;
+        let given = by_name(arrays)?;
         self.computed(py, choices(ranks, dims, seed)?, engine, given)
     }
 
@@ -99,8 +94,8 @@ impl Program {
         engine: Option<&Bound<'_, Engine>>,
         arrays: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<Explanation>> {
-        let (names, given) = by_name(arrays)?;
-        let bindings = bound(choices(ranks, dims, seed)?, names, &given);
+        let given = by_name(arrays)?;
+        let bindings = bound(choices(ranks, dims, seed)?, &given);
         let engine = engine::engine(py, engine)?;
         let explanations = self.inner.explain(engine, &bindings).map_err(raise)?;
         explanations.iter().map(Explanation::of).collect()
@@ -153,10 +148,7 @@ impl Program {
         engine: Option<&Bound<'py, Engine>>,
         given: Vec<(String, Readonly<'py>)>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let mut bindings = choices;
-        for (name, array) in &given {
-            bindings = bindings.bind(name.as_str(), array.view());
-        }
+        let bindings = bound(choices, &given);
         let engine = engine::engine(py, engine)?;
         let mut outputs = computing(py, || self.inner.run_on(engine, &bindings))?;
         let results = PyDict::new(py);
@@ -168,27 +160,20 @@ impl Program {
 }
 
 /// Names and arrays of a dict.
-fn by_name<'py>(
-    arrays: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Vec<String>, Vec<Readonly<'py>>)> {
-    let count = arrays.map_or(0, |arrays| arrays.len());
-    let (mut names, mut given) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for (name, array) in arrays.into_iter().flat_map(|arrays| arrays.iter()) {
-        let name: String = name.extract()?;
-        given.push(readonly(&array, || format!("`{name}`"))?);
-        names.push(name);
-    }
-    Ok((names, given))
+fn by_name<'py>(arrays: Option<&Bound<'py, PyDict>>) -> PyResult<Vec<(String, Readonly<'py>)>> {
+    let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
+    let given = given.map(|(name, array)| {
+        let array = readonly(&array, || format!("`{name}`"))?;
+        Ok((name.extract()?, array))
+    });
+    given.collect()
 }
 
 /// Bindings with arrays.
-fn bound<'a>(
-    bindings: Bindings<'a>,
-    names: Vec<String>,
-    arrays: &'a [Readonly<'_>],
-) -> Bindings<'a> {
-    let each = names.into_iter().zip(arrays.iter().map(Readonly::view));
-    each.fold(bindings, |bindings, (name, view)| bindings.bind(name, view))
+fn bound<'a>(bindings: Bindings<'a>, given: &'a [(String, Readonly<'_>)]) -> Bindings<'a> {
+    given
+        .iter()
+        .fold(bindings, |bindings, (name, array)| bindings.bind(name.as_str(), array.view()))
 }
 
 /// Ranks, extents and the seed of a run.
