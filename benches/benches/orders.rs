@@ -6,8 +6,8 @@
 //! multiplications is compared, too.
 //!
 //! Shapes are drawn at random for each product of the list, from extents that are short (at most a vector
-//! register) or long. The summary has the share of cases within 1.25 and 1.5 times the fastest order, and the
-//! geometric mean and the maximum of the ratios.
+//! register) or long. The summary has the shares of cases near the fastest order, and the geometric mean and
+//! the maximum of the ratios.
 //!
 //! Arguments: rounds (9), shapes of each product (6), a seed (1).
 

@@ -8,7 +8,7 @@ fn engine(limit: u64) -> Engine {
     Engine::builder().threads(1).memory_limit(limit).build()
 }
 
-/// The result, or the bytes that an error asks for.
+/// The result, or the memory limit that suffices according to the error.
 fn needed<T>(result: Result<T, Error>, limit: u64) -> Result<T, u64> {
     match result {
         Err(Error::Plan(PlanError::MemoryLimit { needed, results, temporaries, limit: told })) => {

@@ -4,7 +4,6 @@ use super::block::{Block, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::block::{Lines4, Lines8, Registers4, Registers8};
 use super::thin;
-#[cfg(target_arch = "x86_64")]
 use crate::lines::LINE;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Kind;
@@ -199,7 +198,7 @@ unsafe fn transpose<B: Block>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
-    // SAFETY: guaranteed by the caller, also for the strips, which are parts of the plane.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let size = size_of::<B::Word>() as isize;
         let side_by_side = |stride: isize, count: usize| stride == size * count as isize;
@@ -234,7 +233,7 @@ unsafe fn transpose<B: Block>(
 /// begin at a line, so that half the distance suffices.
 fn collide(address: usize, stride: usize) -> bool {
     let distance =
-        if address.is_multiple_of(64) { L1_SET_STRIDE_BYTES } else { L1_SET_STRIDE_BYTES / 2 };
+        if address.is_multiple_of(LINE) { L1_SET_STRIDE_BYTES } else { L1_SET_STRIDE_BYTES / 2 };
     stride.is_multiple_of(distance)
 }
 

@@ -134,7 +134,7 @@ impl PlanSteps<'_> {
         buffers.iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// Number of threads for work of so many nanoseconds, and the reason if there could be more.
+    /// Threads that a step of this estimated time uses, and the reason if the engine has more.
     fn threads_for(&self, nanoseconds: f64) -> (usize, Option<Reason>) {
         let worth = self.explainer.costs.worth_threads();
         if self.threads == 1 || nanoseconds >= worth {

@@ -68,7 +68,7 @@ struct ContractionTask<'a> {
     task: &'a Contraction,
     buffers: &'a [Layout],
     target: CompileTarget<'a>,
-    /// Its GEMM, prepared when a candidate asks for it.
+    /// The contraction prepared as GEMM, by the first candidate that needs it.
     gemm: Option<ContractProgram>,
 }
 

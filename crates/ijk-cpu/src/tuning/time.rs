@@ -140,7 +140,7 @@ pub(crate) const TASK_SHARED_PANELS: usize = 16;
 /// panel while the others are idle.
 pub(crate) const LAST_SPLITS: usize = 2;
 
-/// Tasks for each thread of a grouped contraction.
+/// Number of tasks per thread into which a grouped contraction is divided.
 pub(crate) const GROUPED_TASKS_PER_THREAD: usize = 8;
 
 // Other steps.
