@@ -109,52 +109,6 @@ impl ExecutableStep for GroupedProgram {
     }
 }
 
-impl ExecutableStep for ScanProgram {
-    fn name(&self) -> &'static str {
-        "scan"
-    }
-
-    fn cost(&self) -> f64 {
-        self.cost()
-    }
-
-    fn explain(&self, _threads: usize) -> KernelChoice {
-        self.explain()
-    }
-
-    fn need(&self) -> Need {
-        self.need()
-    }
-
-    unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.run(run.bases, run.workers, run.scratch) }.map(|()| 0)
-    }
-}
-
-impl ExecutableStep for ShortAxesProgram {
-    fn name(&self) -> &'static str {
-        "short axes"
-    }
-
-    fn cost(&self) -> f64 {
-        self.cost()
-    }
-
-    fn explain(&self, _threads: usize) -> KernelChoice {
-        self.explain()
-    }
-
-    fn need(&self) -> Need {
-        self.need()
-    }
-
-    unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.run(run.bases, run.workers, run.scratch) }.map(|()| 0)
-    }
-}
-
 impl ExecutableStep for SweepProgram {
     fn name(&self) -> &'static str {
         "sweep"
@@ -232,4 +186,37 @@ plain! {
     PermuteProgram: "permutation";
     WindowProgram: "windows";
     ScatterProgram: "scatter";
+}
+
+/// Implements the trait for programs that take scratch memory, and without faults.
+macro_rules! with_scratch {
+    ($($program:ty: $name:literal;)*) => {
+        $(impl ExecutableStep for $program {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn cost(&self) -> f64 {
+                self.cost()
+            }
+
+            fn explain(&self, _threads: usize) -> KernelChoice {
+                self.explain()
+            }
+
+            fn need(&self) -> Need {
+                self.need()
+            }
+
+            unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
+                // SAFETY: guaranteed by the caller.
+                unsafe { self.run(run.bases, run.workers, run.scratch) }.map(|()| 0)
+            }
+        })*
+    };
+}
+
+with_scratch! {
+    ScanProgram: "scan";
+    ShortAxesProgram: "short axes";
 }
