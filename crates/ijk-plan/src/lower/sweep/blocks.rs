@@ -23,6 +23,9 @@ const MANY_BLOCKS: u64 = 128;
 const LANES: u64 = 16;
 const PADDED: u64 = 16;
 
+/// In the time that a step takes to start, as many bytes as this share of those `near` leave L2 and return to it.
+const START_SHARE: u64 = 32;
+
 /// Least rows of a block with a contraction, for `rows` rows of `each` bytes.
 fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
     let larger = 2 * MIN_CONTRACTED_ROWS;
@@ -42,18 +45,26 @@ impl Group {
         if near > 0 && multiplied / PRODUCTS_PER_BYTE > self.reused(graph) {
             return None;
         }
-        let (near, least) = match multiplied {
+        let (room, least) = match multiplied {
             0 => (near, 1),
             _ => (near.saturating_mul(2), least_rows(rows, each, near)),
         };
-        let mut left = (near / each).max(least).min(rows.div_ceil(MIN_BLOCKS)).max(1);
+        let mut left = (room / each).max(least).min(rows.div_ceil(MIN_BLOCKS)).max(1);
         self.blocks = vec![1; self.rows.len()];
         for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {
             *block = row.extent.div_ceil(row.extent.div_ceil(left));
             left = if *block == row.extent { (left / row.extent).max(1) } else { 1 };
         }
         let pads = near > 0 && self.padding(graph) / PADDED > self.reused(graph);
-        (!pads).then_some(self)
+        let starts = self.starts().saturating_mul(near / START_SHARE) > self.saved(graph);
+        (!pads && !starts).then_some(self)
+    }
+
+    /// Number of steps that are started, one per statement and block.
+    fn starts(&self) -> u64 {
+        let each =
+            self.rows.iter().zip(&self.blocks).map(|(row, &block)| row.extent.div_ceil(block));
+        each.fold(self.statements.len() as u64, u64::saturating_mul)
     }
 
     /// Padded products of contractions in blocks of few rows, beyond those of whole contractions.
@@ -77,6 +88,14 @@ impl Group {
     fn reused(&self, graph: &Graph) -> u64 {
         let touched = self.touched(graph).into_iter().filter(|(_, times)| *times > 1);
         touched.fold(0, |sum, (array, _)| sum.saturating_add(bytes(graph, array)))
+    }
+
+    /// Bytes that do not leave the cache, since a sweep accesses them again while they are there.
+    fn saved(&self, graph: &Graph) -> u64 {
+        let again = |(array, times): (ArrayId, usize)| {
+            bytes(graph, array).saturating_mul(times.saturating_sub(1) as u64)
+        };
+        self.touched(graph).into_iter().map(again).fold(0, u64::saturating_add)
     }
 
     /// Products of all contractions.
