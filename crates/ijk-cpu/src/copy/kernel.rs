@@ -3,6 +3,7 @@
 use super::block::{Block, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::block::{Lines4, Lines8, Registers4, Registers8};
+use super::staged::staged;
 use super::thin;
 use crate::lines::LINE;
 #[cfg(target_arch = "x86_64")]
@@ -12,7 +13,7 @@ use crate::simd::leveled;
 #[cfg(target_arch = "x86_64")]
 use crate::tuning::time::{JOIN_BUFFER_BYTES, JOINED_ROW_BYTES};
 use crate::tuning::time::{
-    L1_SET_STRIDE_BYTES, TRANSPOSE_LEAST, TRANSPOSE_NEAR_BYTES, TRANSPOSE_PANEL, TRANSPOSE_STAGED,
+    TRANSPOSE_ALIGNED_BLOCKS, TRANSPOSE_LEAST, TRANSPOSE_NEAR_BYTES, TRANSPOSE_PANEL,
 };
 use ijk_types::DType;
 
@@ -39,6 +40,8 @@ pub(super) struct Planes {
     pub splat: Plane,
     /// Columns are contiguous in `dst`, rows in `src`.
     pub transpose: Plane,
+    /// As `transpose`, for at least as many rows and columns as [`stages`](super::staged::stages) demands.
+    pub staged: Plane,
     /// Columns are contiguous in `dst`, and in descending order of addresses in `src`.
     pub reverse: Plane,
     /// Any strides.
@@ -51,7 +54,7 @@ pub(super) struct Planes {
 /// Address of an element of a plane: the only pointer arithmetic of these kernels. It wraps, so that pointers beyond
 /// the plane may be computed, but not dereferenced.
 #[inline(always)]
-fn at<W>(ptr: *const u8, strides: [isize; 2], row: usize, column: usize) -> *const W {
+pub(super) fn at<W>(ptr: *const u8, strides: [isize; 2], row: usize, column: usize) -> *const W {
     let step = |n: usize, stride: isize| (n as isize).wrapping_mul(stride);
     ptr.wrapping_offset(step(row, strides[0]).wrapping_add(step(column, strides[1]))).cast()
 }
@@ -221,41 +224,30 @@ unsafe fn transpose<B: Block>(
             _ if rows.min(columns) < B::SIDE => {
                 transpose::<B::Smaller>([rows, columns], dst, dst_strides, src, src_strides);
             }
-            _ if collide(dst.addr(), dst_strides[0].unsigned_abs()) => {
-                staged::<B>([rows, columns], dst, dst_strides, src, src_strides);
-            }
-            _ => blocks::<B>([rows, columns], dst, dst_strides, src, src_strides),
+            _ => blocks_and_strips::<B>([rows, columns], dst, dst_strides, src, src_strides),
         }
     }
 }
 
-/// Returns true if rows of a destination map to few sets of L1. Blocks write two lines of each row where it does not
-/// begin at a line, so that half the distance suffices.
-fn collide(address: usize, stride: usize) -> bool {
-    let distance =
-        if address.is_multiple_of(LINE) { L1_SET_STRIDE_BYTES } else { L1_SET_STRIDE_BYTES / 2 };
-    stride.is_multiple_of(distance)
-}
-
 /// First rows or columns of the blocks of a plane. The last block overlaps the one before, so that each is whole, and so
-/// does the second: from then on blocks begin at multiples of a block's bytes, so that they cover whole lines.
+/// does the second of many: from then on blocks begin at multiples of a block's bytes, so that they cover whole lines.
 #[derive(Clone, Copy)]
-struct Cuts {
+pub(super) struct Cuts {
     /// First row of the second block.
     head: usize,
     side: usize,
     /// First row of the last block.
     last: usize,
     /// Number of blocks.
-    count: usize,
+    pub count: usize,
 }
 
 impl Cuts {
     /// The cuts of `extent >= side` contiguous elements at an address, from which other rows are `stride` bytes apart.
     #[inline(always)]
-    fn new(extent: usize, side: usize, size: usize, address: usize, stride: isize) -> Self {
+    pub fn new(extent: usize, side: usize, size: usize, address: usize, stride: isize) -> Self {
         let bytes = side * size;
-        let aligns = stride % bytes as isize == 0;
+        let aligns = extent >= TRANSPOSE_ALIGNED_BLOCKS * side && stride % bytes as isize == 0;
         let head = if aligns { address.wrapping_neg() % bytes / size } else { 0 };
         let head = if head == 0 { side } else { head };
         let count = 1 + extent.saturating_sub(head).div_ceil(side);
@@ -264,59 +256,38 @@ impl Cuts {
 
     /// First row of block `n`.
     #[inline(always)]
-    fn at(self, n: usize) -> usize {
+    pub fn at(self, n: usize) -> usize {
         if n == 0 { 0 } else { (self.head + (n - 1) * self.side).min(self.last) }
     }
 }
 
-/// Transposes a plane of at least a block's rows and columns by way of a buffer, so that each row is written in order:
-/// partially written lines of colliding rows would be evicted.
+/// Transposes a plane of at least a block's rows and columns. If it has hardly more than one block's, a strip of smaller
+/// blocks covers the rest: a second block would mostly repeat the first.
 ///
 /// # Safety
 /// As for [`transpose`].
 #[inline(always)]
-unsafe fn staged<B: Block>(
+unsafe fn blocks_and_strips<B: Block>(
     [rows, columns]: [usize; 2],
     dst: *mut u8,
     dst_strides: [isize; 2],
     src: *const u8,
     src_strides: [isize; 2],
 ) {
-    #[repr(align(64))]
-    struct StagingBuffer(
-        #[allow(dead_code, reason = "memory")]
-        [u8; TRANSPOSE_STAGED[0] * (TRANSPOSE_STAGED[1] + 16) * 4],
-    );
-    let mut memory = std::mem::MaybeUninit::<StagingBuffer>::uninit();
-    let memory = memory.as_mut_ptr().cast::<u8>();
-    let size = size_of::<B::Word>();
-    let [most, width] = TRANSPOSE_STAGED.map(|side| if size > 4 { side / 2 } else { side });
-    // Rows of the buffer do not collide either.
-    let pitch = (width + B::SIDE) * size;
-    let side = rows.min(most);
-    assert!(side * pitch <= size_of::<StagingBuffer>());
-    let rows = Cuts::new(rows, side, size, src.addr(), src_strides[1]);
-    for r in (0..rows.count).map(|n| rows.at(n)) {
-        for c in (0..columns).step_by(width) {
-            // The last part overlaps the one before if it is narrower than a block.
-            let c = c.min(columns - B::SIDE);
-            let count = width.min(columns - c);
-            let from = at(src, src_strides, r, c);
-            // SAFETY: a part of the plane, and the buffer's rows.
-            unsafe {
-                blocks::<B>(
-                    [side, count],
-                    memory,
-                    [pitch as isize, size as isize],
-                    from,
-                    src_strides,
-                )
-            };
-            for k in 0..side {
-                let to = at::<u8>(dst, dst_strides, r + k, c).cast_mut();
-                // SAFETY: part of row `r + k`, which was transposed into row `k` of the buffer.
-                unsafe { std::ptr::copy_nonoverlapping(memory.add(k * pitch), to, count * size) };
-            }
+    let strip = B::Smaller::SIDE;
+    let whole = |extent: usize| if extent <= B::SIDE + strip { B::SIDE } else { extent };
+    let (high, wide) = (whole(rows), whole(columns));
+    let part = |r, c| (at::<u8>(dst, dst_strides, r, c).cast_mut(), at(src, src_strides, r, c));
+    // SAFETY: parts of the plane, which together cover it.
+    unsafe {
+        blocks::<B>([high, wide], dst, dst_strides, src, src_strides);
+        if wide < columns {
+            let (to, from) = part(0, columns - strip);
+            blocks::<B::Smaller>([high, strip], to, dst_strides, from, src_strides);
+        }
+        if high < rows {
+            let (to, from) = part(rows - strip, 0);
+            blocks::<B::Smaller>([strip, columns], to, dst_strides, from, src_strides);
         }
     }
 }
@@ -326,7 +297,7 @@ unsafe fn staged<B: Block>(
 /// # Safety
 /// As for [`transpose`].
 #[inline(always)]
-unsafe fn blocks<B: Block>(
+pub(super) unsafe fn blocks<B: Block>(
     [rows, columns]: [usize; 2],
     dst: *mut u8,
     dst_strides: [isize; 2],
@@ -475,27 +446,39 @@ macro_rules! leveled_planes {
 }
 leveled_planes!(rows_at: rows, splat_at: splat, reverse_at: reverse, strided_at: strided);
 
-leveled!(transpose_at, transpose, [B: Block], [B],
-    (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
+macro_rules! leveled_transposes {
+    ($($name:ident: $body:ident),*) => {$(
+        leveled!($name, $body, [B: Block], [B],
+            (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
+    )*};
+}
+leveled_transposes!(transpose_at: transpose, staged_at: staged);
 
-/// The transposition of elements of a size, by whole cache lines if registers are as wide.
-fn transpose_for<W: Copy>(level: Level) -> Plane {
+/// The transposition of elements of a size, direct and staged.
+fn transposes_by<B: Block>(level: Level) -> [Plane; 2] {
+    [transpose_at::<B>(level), staged_at::<B>(level)]
+}
+
+/// The same, by whole cache lines if registers are as wide.
+fn transposes_for<W: Copy>(level: Level) -> [Plane; 2] {
     #[cfg(target_arch = "x86_64")]
     match (level.kind(), size_of::<W>()) {
-        (Kind::Avx512, 4) => return transpose_at::<Lines4>(level),
-        (Kind::Avx512, 8) => return transpose_at::<Lines8>(level),
-        (Kind::Avx2, 4) => return transpose_at::<Registers4>(level),
-        (Kind::Avx2, 8) => return transpose_at::<Registers8>(level),
+        (Kind::Avx512, 4) => return transposes_by::<Lines4>(level),
+        (Kind::Avx512, 8) => return transposes_by::<Lines8>(level),
+        (Kind::Avx2, 4) => return transposes_by::<Registers4>(level),
+        (Kind::Avx2, 8) => return transposes_by::<Registers8>(level),
         _ => {}
     }
-    transpose_at::<Plain<W, 8>>(level)
+    transposes_by::<Plain<W, 8>>(level)
 }
 
 fn kernels<W: Copy>(level: Level) -> Planes {
+    let [transpose, staged] = transposes_for::<W>(level);
     Planes {
         rows: rows_at::<W>(level),
         splat: splat_at::<W>(level),
-        transpose: transpose_for::<W>(level),
+        transpose,
+        staged,
         reverse: reverse_at::<W>(level),
         strided: strided_at::<W>(level),
         stream: stream_for::<W>(level),

@@ -4,11 +4,13 @@ mod block;
 mod kernel;
 mod places;
 mod shuffle;
+mod staged;
 mod thin;
 
 use crate::simd::Level;
 use ijk_types::DType;
 use kernel::{Planes, planes};
+use staged::stages;
 
 pub(crate) use kernel::fence;
 pub(crate) use places::{Places, ShortAxis, part};
@@ -119,7 +121,10 @@ impl Copier {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
             [_, 0] if dense => self.planes.splat,
             [_, s] if dense && s == -size => self.planes.reverse,
-            [r, _] if dense && r == size => self.planes.transpose,
+            [r, _] if dense && r == size => match stages(extents, dst, dst_strides[0]) {
+                true => self.planes.staged,
+                false => self.planes.transpose,
+            },
             _ => self.planes.strided,
         };
         // SAFETY: guaranteed by the caller; the kernel's condition on strides holds.

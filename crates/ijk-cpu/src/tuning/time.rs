@@ -328,6 +328,9 @@ pub(crate) const SHUFFLE_LINES: usize = 6;
 /// Fewer rows or columns are transposed element by element.
 pub(crate) const TRANSPOSE_LEAST: usize = 4;
 
+/// Blocks from which one more, for all but two to begin at cache lines, takes less than what lines in two blocks take.
+pub(crate) const TRANSPOSE_ALIGNED_BLOCKS: usize = 8;
+
 /// Blocks along the columns of a panel of a transposition, for which a line of the source each stays in L1.
 pub(crate) const TRANSPOSE_PANEL: usize = 8;
 
@@ -337,6 +340,12 @@ pub(crate) const L1_SET_STRIDE_BYTES: usize = L1 / 8;
 
 /// Rows and columns that are staged at a time, for elements of 4 bytes; half for larger ones.
 pub(crate) const TRANSPOSE_STAGED: [usize; 2] = [64, 128];
+
+/// Fewest rows of a plane that is staged, at least a block: fewer fit into the ways of a set,
+pub(crate) const TRANSPOSE_STAGED_ROWS: usize = LINE / size_of::<f32>();
+
+/// and fewest columns: shorter rows are hardly longer than the lines that a block writes.
+pub(crate) const TRANSPOSE_STAGED_COLUMNS: usize = 4 * TRANSPOSE_STAGED_ROWS;
 
 /// Size in bytes up to which the rows of a transposed block are written in any order.
 pub(crate) const TRANSPOSE_NEAR_BYTES: usize = L2 / 16;
