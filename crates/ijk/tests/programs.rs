@@ -39,6 +39,23 @@ fn few_long_rows_are_summed_once() {
     }
 }
 
+/// A large value rounds away what is added to it one by one, at most a run of values: docs/design/order.md has the bound.
+#[test]
+fn runs_of_sequential_additions_are_short() {
+    let large = 2f32.powi(25);
+    for (rows, columns) in
+        [(4_000, 1), (4_000, 2), (4_000, 7), (70_000, 3), (70_000, 17), (9_000, 600)]
+    {
+        let x = Array2::from_shape_fn((rows, columns), |(x, _)| if x == 0 { large } else { 1.0 });
+        let least = large + rows as f32 - 512.0;
+        for (source, x) in [("+ij~j", x.view()), ("+ji~j", x.t())] {
+            let sums: Array1<f32> =
+                i(source).unwrap().apply_one(&[TensorView::from_array(&x)][..]).unwrap();
+            assert!(sums.iter().all(|&y| y >= least), "{source} of {rows}×{columns}: {sums}");
+        }
+    }
+}
+
 #[test]
 fn long_correlations_agree() {
     let correlate = i("[i+k]*k~ik . +ik~i").unwrap();

@@ -24,7 +24,6 @@ mod rows;
 mod run;
 mod sorted;
 
-pub(crate) use crate::tuning::order::SCAN_BLOCK as BLOCK;
 pub(crate) use kernel::{
     FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, fault, fold,
     into_plane, moves, relative, scan,

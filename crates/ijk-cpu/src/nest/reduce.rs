@@ -90,7 +90,7 @@ impl<'a> Accumulators<'a> {
         unsafe {
             match &self.spec.reducer {
                 ReduceKernels::Fold(fold) if along => (fold.along)(n, rows, acc, values),
-                ReduceKernels::Fold(fold) => (fold.down)(rows, n, acc, values),
+                ReduceKernels::Fold(fold) => return self.take_down(fold, rows, values),
                 ReduceKernels::Arg(arg) => {
                     let at = self.spec.positions(acc);
                     match along {
@@ -102,6 +102,25 @@ impl<'a> Accumulators<'a> {
         }
         // SAFETY: guaranteed by the callers of this function and of `new`.
         unsafe { self.took(if along { 1 } else { rows }) };
+    }
+
+    /// Combines rows of all outputs, and carries the first level wherever it is full, so that no run of sequential
+    /// additions is longer than its capacity.
+    ///
+    /// # Safety
+    /// `values` has `rows` values for each output.
+    unsafe fn take_down(&mut self, fold: &FoldKernels, rows: usize, values: *const u8) {
+        let row = self.outputs * self.spec.size;
+        let mut done = 0;
+        while done < rows {
+            let piece = self.room().min(rows - done);
+            // SAFETY: guaranteed by the callers of this function and of `new`; `done + piece` is at most `rows`.
+            unsafe {
+                (fold.down)(piece, self.outputs, self.base, values.add(done * row));
+                self.took(piece);
+            }
+            done += piece;
+        }
     }
 
     /// Number of values that fit the first level before it is carried.

@@ -4,9 +4,10 @@ use super::strand::{PACKED, StrandLayout};
 use super::{ScanProgram, ScanRowAxis};
 use crate::copy::CopySide;
 use crate::error::RunError;
-use crate::nest::{BLOCK, ScanRows};
+use crate::nest::ScanRows;
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::Workers;
+use crate::tuning::order::SCAN_BLOCK;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -302,7 +303,7 @@ impl ScanRun<'_> {
                 StrandLayout::Across => {
                     let width = scan.width(strand);
                     for n in range.clone() {
-                        let starts = (n - first).is_multiple_of(BLOCK);
+                        let starts = (n - first).is_multiple_of(SCAN_BLOCK);
                         if starts && self.workers.have_ended() {
                             return;
                         }

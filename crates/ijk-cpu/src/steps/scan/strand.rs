@@ -1,8 +1,7 @@
 //! Units of a scan: a row, or adjacent rows.
 
 use super::ScanRowAxis;
-use crate::nest::BLOCK;
-use crate::tuning::order::{SCAN_CHUNK_BYTES, STRAND_BYTES, STRAND_LEAST_BYTES};
+use crate::tuning::order::{SCAN_BLOCK, SCAN_CHUNK_BYTES, STRAND_BYTES, STRAND_LEAST_BYTES};
 use smallvec::SmallVec;
 
 /// Layout of the values of a strand.
@@ -29,7 +28,7 @@ pub(super) struct Strand {
 }
 
 /// Values that are packed at a time.
-pub(super) const PACKED: usize = 8 * BLOCK;
+pub(super) const PACKED: usize = 8 * SCAN_BLOCK;
 
 impl Strand {
     /// The strand for rows whose values have the strides `steps` in bytes; removes the axis of adjacent rows from
@@ -69,9 +68,9 @@ impl Strand {
     /// Values of a row in a chunk: whole blocks, as many as may be added sequentially.
     pub fn chunk(&self, size: usize) -> usize {
         if self.way == StrandLayout::Across {
-            BLOCK
+            SCAN_BLOCK
         } else {
-            SCAN_CHUNK_BYTES / size / BLOCK * BLOCK
+            SCAN_CHUNK_BYTES / size / SCAN_BLOCK * SCAN_BLOCK
         }
     }
 }
