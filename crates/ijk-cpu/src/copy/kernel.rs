@@ -312,8 +312,10 @@ pub(super) unsafe fn blocks<B: Block>(
         // SAFETY: guaranteed by the caller, for blocks within the plane.
         unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
     };
-    if dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= TRANSPOSE_NEAR_BYTES {
-        // Along the columns of `src`, which are read from farther away.
+    let near =
+        dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= TRANSPOSE_NEAR_BYTES;
+    if near || columns.count < TRANSPOSE_PANEL {
+        // Along the columns of `src`, which are read from farther away, or longer than the rows of `dst`.
         for c in (0..columns.count).map(|n| columns.at(n)) {
             (0..rows.count).for_each(|n| block(rows.at(n), c));
         }

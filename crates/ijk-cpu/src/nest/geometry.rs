@@ -216,7 +216,7 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     if let Some(a) = crossing {
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
-        room /= side;
+        room = if wishes.moves { MOVED_TILE_ROW / side } else { room / side };
     }
     let cut = chosen.iter().any(|&(a, side)| side < axes[a].extent);
     while room > 1 && !cut {

@@ -345,7 +345,7 @@ pub(crate) const TRANSPOSE_STAGED: [usize; 2] = [64, 128];
 pub(crate) const TRANSPOSE_STAGED_ROWS: usize = LINE / size_of::<f32>();
 
 /// and fewest columns: shorter rows are hardly longer than the lines that a block writes.
-pub(crate) const TRANSPOSE_STAGED_COLUMNS: usize = 4 * TRANSPOSE_STAGED_ROWS;
+pub(crate) const TRANSPOSE_STAGED_COLUMNS: usize = 8 * TRANSPOSE_STAGED_ROWS;
 
 /// Size in bytes up to which the rows of a transposed block are written in any order.
 pub(crate) const TRANSPOSE_NEAR_BYTES: usize = L2 / 16;
