@@ -7,7 +7,7 @@
 use crate::value::Lists;
 use crate::{Block, ElementType, Value};
 use ijk_tensor::{Tensor, TensorError};
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{C64, C128, DType, Scalar, bf16, f16};
 use std::io::{Result, Write};
 use std::ops::Range;
 
@@ -132,6 +132,14 @@ fn scalar(out: &mut impl Write, x: Scalar) -> Result<()> {
         Scalar::Bool(x) => out.write_all(&[u8::from(x)]),
         Scalar::I32(x) => out.write_all(&x.to_le_bytes()),
         Scalar::I64(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::U8(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::U16(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::U32(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::U64(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::I8(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::I16(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::F16(x) => out.write_all(&x.to_le_bytes()),
+        Scalar::BF16(x) => out.write_all(&x.to_le_bytes()),
         Scalar::F32(x) => out.write_all(&x.to_le_bytes()),
         Scalar::F64(x) => out.write_all(&x.to_le_bytes()),
         Scalar::C64(x) => [x.re, x.im].iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
@@ -175,7 +183,7 @@ impl<'a> Decoder<'a> {
 
     pub(crate) fn block(&mut self) -> Option<Block> {
         let shape = self.list()?;
-        let (depth, dtype) = (self.number()?, *DType::ALL.get(self.number()?)?);
+        let (depth, dtype) = (self.number()?, DType::from_code(self.number()?)?);
         let count = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent))?;
         if depth > DEEPEST {
             return None;
@@ -199,6 +207,14 @@ impl<'a> Decoder<'a> {
             DType::Bool => Scalar::Bool(self.take::<1>()? != [0]),
             DType::I32 => Scalar::I32(i32::from_le_bytes(self.take()?)),
             DType::I64 => Scalar::I64(i64::from_le_bytes(self.take()?)),
+            DType::U8 => Scalar::U8(u8::from_le_bytes(self.take()?)),
+            DType::U16 => Scalar::U16(u16::from_le_bytes(self.take()?)),
+            DType::U32 => Scalar::U32(u32::from_le_bytes(self.take()?)),
+            DType::U64 => Scalar::U64(u64::from_le_bytes(self.take()?)),
+            DType::I8 => Scalar::I8(i8::from_le_bytes(self.take()?)),
+            DType::I16 => Scalar::I16(i16::from_le_bytes(self.take()?)),
+            DType::F16 => Scalar::F16(f16::from_le_bytes(self.take()?)),
+            DType::BF16 => Scalar::BF16(bf16::from_le_bytes(self.take()?)),
             DType::F32 => Scalar::F32(f32::from_le_bytes(self.take()?)),
             DType::F64 => Scalar::F64(f64::from_le_bytes(self.take()?)),
             DType::C64 => {

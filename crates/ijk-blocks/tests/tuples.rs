@@ -16,11 +16,12 @@ use ijk_types::{DType, Scalar};
 /// Returns true if elements agree up to the order in which floats are summed.
 fn is_near(found: &Tensor, expected: &Value) -> bool {
     let near = |(l, r): (Scalar, &Scalar)| match expected.dtype {
-        DType::F32 | DType::F64 => {
+        of if of.is_float() => {
+            let coarse = if of.size() == 2 { 3e-2 } else { 1e-4 };
             let (l, r) = (l.as_f64(), r.as_f64());
             l == r
                 || l.is_nan() && r.is_nan()
-                || (l - r).abs() <= 1e-4 * l.abs().max(r.abs()).max(1.0)
+                || (l - r).abs() <= coarse * l.abs().max(r.abs()).max(1.0)
         }
         DType::C64 | DType::C128 => true,
         _ => l == *r,

@@ -104,7 +104,8 @@ pub fn check_types(arity: usize, types: &[DType]) -> Result<(), Failure> {
 fn default_types(signature: &Signature) -> Vec<DType> {
     use DType::{Bool, C64, C128, F32, F64, I32, I64};
     let choose = |types: &ijk::TypeSet| {
-        [F64, C128, I64, Bool, F32, C64, I32].into_iter().find(|&t| types.contains(t))
+        let first = [F64, C128, I64, Bool, F32, C64, I32].into_iter().find(|&t| types.contains(t));
+        first.or(types.iter().next())
     };
     let variables: Vec<_> =
         signature.types.iter().map(|types| choose(types).unwrap_or(F64)).collect();

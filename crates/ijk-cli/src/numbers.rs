@@ -8,7 +8,7 @@ const PRECISION: usize = 8;
 /// Texts of elements that are printed together, of equal widths.
 pub fn align(elements: &[Scalar]) -> Vec<String> {
     match elements.first() {
-        Some(Scalar::F32(_) | Scalar::F64(_)) => reals(&parts(elements, |x| x.0)),
+        Some(x) if x.dtype().is_float() => reals(&parts(elements, |x| x.0)),
         Some(Scalar::C64(_) | Scalar::C128(_)) => complex(elements),
         _ => right(elements.iter().map(|x| plain(*x)).collect()),
     }
@@ -19,8 +19,7 @@ pub fn plain(x: Scalar) -> String {
     match x {
         Scalar::Bool(true) => "True".into(),
         Scalar::Bool(false) => "False".into(),
-        Scalar::I32(x) => x.to_string(),
-        Scalar::I64(x) => x.to_string(),
+        whole if whole.dtype().is_integer() => whole.to_string(),
         other => with_digit(align(&[other]).swap_remove(0)),
     }
 }
@@ -52,6 +51,12 @@ impl Real {
         Self::new(x.into(), format!("{x:e}"), format!("{x}"))
     }
 
+    /// Of an `f16` or `bf16`, whose digits are fewer than those of the same number as an `f64`.
+    fn half(x: Scalar) -> Self {
+        let short: f64 = x.to_string().parse().unwrap_or(x.as_f64());
+        Self { value: x.as_f64(), ..Self::double(short) }
+    }
+
     fn double(x: f64) -> Self {
         Self::new(x, format!("{x:e}"), format!("{x}"))
     }
@@ -64,6 +69,7 @@ fn parts(elements: &[Scalar], part: impl Fn((Real, Real)) -> Real) -> Vec<Real> 
         Scalar::F64(x) => (Real::double(x), Real::double(0.0)),
         Scalar::C64(x) => (Real::single(x.re), Real::single(x.im)),
         Scalar::C128(x) => (Real::double(x.re), Real::double(x.im)),
+        x @ (Scalar::F16(_) | Scalar::BF16(_)) => (Real::half(x), Real::single(0.0)),
         _ => (Real::double(0.0), Real::double(0.0)),
     };
     elements.iter().map(|x| part(both(x))).collect()

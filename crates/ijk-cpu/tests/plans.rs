@@ -221,8 +221,9 @@ fn temporaries_are_reused_in_place() {
 
 #[test]
 fn casts_to_complex_types_are_those_of_scalars() {
-    let types = DType::ALL.map(|from| (from, [DType::C64, DType::C128]));
-    for (from, to) in types.into_iter().flat_map(|(from, to)| to.map(|to| (from, to))) {
+    let computed = DType::ALL.into_iter().filter(|t| t.lanes() == *t);
+    let types = computed.map(|from| (from, [DType::C64, DType::C128]));
+    for (from, to) in types.flat_map(|(from, to)| to.map(|to| (from, to))) {
         let body = if from == to {
             vec![Node::Load(0)]
         } else {

@@ -64,7 +64,7 @@ struct CheckedItem {
 /// let program = compiled.program.unwrap();
 /// assert_eq!(program.statements.len(), 2);
 /// let signature = ijk_ir::Signature::of(&program).to_string();
-/// assert!(signature.starts_with("(T[2], T[2]) -> T[2] where T: bool i32"));
+/// assert!(signature.starts_with("(T[2], T[2]) -> T[2] where T: bool int"));
 /// ```
 pub fn compile(program: &ast::Program, source: &str) -> Compilation {
     let mut sink = Sink::default();

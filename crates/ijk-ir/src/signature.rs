@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Inputs and outputs of a program.
 ///
-/// Displays as `(T[2], T[2]) -> T[3] where T: bool i32 …`, with the rank of each array in brackets.
+/// Displays as `(T[2], T[2]) -> T[3] where T: bool int …`, with the rank of each array in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The arguments.
@@ -99,7 +99,7 @@ impl fmt::Display for Signature {
         for (v, set) in self.types.iter().enumerate() {
             f.write_str(if v == 0 { " where " } else { ", " })?;
             write!(f, "{}:", Signature::type_name(v as u32))?;
-            set.iter().try_for_each(|t| write!(f, " {t}"))?;
+            set.kinds().into_iter().try_for_each(|kind| write!(f, " {kind}"))?;
         }
         for (a, b) in &self.same_real {
             let (a, b) = (Signature::type_name(*a), Signature::type_name(*b));

@@ -92,7 +92,7 @@ fn each_breakage_is_named() {
 fn programs_show_as_text() {
     let text = program("m: ik*kj~ijk; a: +ijk~ij; m.a").to_string();
     let expected = "\
-program (T[2], T[2]) -> T[2] where T: bool i32 i64 f32 f64 c64 c128
+program (T[2], T[2]) -> T[2] where T: bool int float complex
   for i k j: t2[i, j, k]: T = (in0[i, k] * in1[k, j])
   for i j k: t3[i, j]: T from identity(+) += t2[i, j, k]
   return t3";

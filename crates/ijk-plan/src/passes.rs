@@ -1,7 +1,7 @@
 //! The passes in their order: each is a mechanism that rewrites a [`Graph`], not a list of spellings.
 
 use crate::algebra::{extremes, hoist, prefix, product, scales, scatter};
-use crate::canonical::{fuse, regions, selections, signs, simplify};
+use crate::canonical::{fuse, lanes, regions, selections, signs, simplify};
 use crate::domain::{bounds, peel, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
@@ -40,13 +40,17 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 21] = [
+pub(crate) const PASSES: [Pass; 23] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
+    // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
+    Pass::new("lanes", lanes::widen),
     // Needs guards to be explicit. Leaves no view whose inlining adds no division, and no dead statement.
     Pass::new("simplify", simplify::simplify),
     // Needs views to be gone. Leaves maps that have several uses, or are evaluated more than once per element.
     Pass::new("fuse", fuse::fuse),
+    // Needs casts and their consumers in one expression. Leaves no cast to a narrow type that nothing distinguishes.
+    Pass::new("narrowings", lanes::drop_narrowings),
     // Needs comparisons inlined. Leaves gathers in place of sums that select one term.
     Pass::new("selections", selections::select),
     // Needs what `fuse` could not inline as a whole. Leaves boxes that evaluate such maps in place.

@@ -23,7 +23,7 @@ fn product(dtype: DType, n: u64) -> Builder {
 
 #[test]
 fn a_chained_product_is_one_contraction() {
-    for dtype in DType::ALL {
+    for dtype in DType::ALL.into_iter().filter(|t| t.lanes() == *t) {
         let plan = product(dtype, 8).checked();
         let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
         let roles: Vec<Role> = c.axes.iter().map(|a| a.role).collect();

@@ -10,7 +10,8 @@ use ijk::__private::{Footprint, Overlap};
 use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, TensorView};
 use numpy::{
-    PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+    PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -28,20 +29,36 @@ const SMALL: usize = 1024;
 /// Greatest rank of an array that rust-numpy creates, and of one that NumPy creates.
 const MOST_AXES: [usize; 2] = [32, 64];
 
-/// NumPy's numbers of element types (`NPY_BOOL` and so on), on systems whose `long` has 64 bits and
-/// others.
-fn dtype(number: i32, item: usize) -> Option<DType> {
-    match (number, item) {
+/// The element type of a description. NumPy's numbers (`NPY_BOOL` and so on) are those of systems whose `long` has 64
+/// bits and of others; types of other packages, such as `bfloat16` of `ml_dtypes`, have numbers from [`FIRST_FOREIGN`]
+/// on, in the order in which they are registered.
+fn dtype(descr: &Bound<'_, PyArrayDescr>) -> Option<DType> {
+    match (descr.num(), descr.itemsize()) {
         (0, 1) => Some(DType::Bool),
+        (1, 1) => Some(DType::I8),
+        (2, 1) => Some(DType::U8),
+        (3, 2) => Some(DType::I16),
+        (4, 2) => Some(DType::U16),
         (5 | 7, 4) => Some(DType::I32),
+        (6 | 8, 4) => Some(DType::U32),
         (7 | 9, 8) => Some(DType::I64),
+        (8 | 10, 8) => Some(DType::U64),
+        (23, 2) => Some(DType::F16),
         (11, 4) => Some(DType::F32),
         (12, 8) => Some(DType::F64),
         (14, 8) => Some(DType::C64),
         (15, 16) => Some(DType::C128),
+        (FIRST_FOREIGN.., 2) => {
+            let name: Option<String> =
+                descr.getattr(intern!(descr.py(), "name")).ok()?.extract().ok();
+            (name? == "bfloat16").then_some(DType::BF16)
+        }
         _ => None,
     }
 }
+
+/// The first number of an element type that is not NumPy's own.
+const FIRST_FOREIGN: i32 = 256;
 
 macro_rules! by_type {
     ($($variant:ident $element:ty;)*) => {
@@ -49,6 +66,11 @@ macro_rules! by_type {
         fn data(any: &Bound<'_, PyAny>, dtype: DType) -> Option<*mut u8> {
             match dtype {
                 $(DType::$variant => Some(any.cast::<PyArrayDyn<$element>>().ok()?.data().cast()),)*
+                // The same memory as elements that Rust has.
+                DType::F16 | DType::BF16 => {
+                    let bits = any.call_method1(intern!(any.py(), "view"), (intern!(any.py(), "u2"),));
+                    Some(bits.ok()?.cast::<PyArrayDyn<u16>>().ok()?.data().cast())
+                }
             }
         }
 
@@ -60,7 +82,8 @@ macro_rules! by_type {
                 let message = format!("the result has {rank} axes, but NumPy's arrays have at most {most}");
                 return Err(PyValueError::new_err(message));
             }
-            if memory::is_large(&tensor) || tensor.rank() > most_made_here {
+            let half = matches!(tensor.dtype(), DType::F16 | DType::BF16);
+            if half || memory::is_large(&tensor) || tensor.rank() > most_made_here {
                 return memory::share(py, tensor);
             }
             let copied = tensor.byte_len() < SMALL;
@@ -73,6 +96,7 @@ macro_rules! by_type {
                     let array = tensor.into_array::<$element, numpy::ndarray::IxDyn>();
                     PyArrayDyn::<$element>::from_owned_array(py, array.map_err(|e| raise(e.into()))?).into_any()
                 })*
+                DType::F16 | DType::BF16 => memory::share(py, tensor)?,
             })
         }
     };
@@ -82,6 +106,12 @@ by_type! {
     Bool bool;
     I32 i32;
     I64 i64;
+    U8 u8;
+    U16 u16;
+    U32 u32;
+    U64 u64;
+    I8 i8;
+    I16 i16;
     F32 f32;
     F64 f64;
     C64 Complex32;
@@ -102,7 +132,7 @@ impl<'py> Numpy<'py> {
     pub fn of(any: &Bound<'py, PyAny>) -> Option<Self> {
         let array = any.cast::<PyUntypedArray>().ok()?;
         let descr = array.dtype();
-        let dtype = dtype(descr.num(), descr.itemsize())?;
+        let dtype = dtype(&descr)?;
         if descr.is_native_byteorder() == Some(false) {
             return None;
         }
@@ -111,8 +141,7 @@ impl<'py> Numpy<'py> {
 
     /// The element type of an array in any byte order.
     pub fn dtype_of(array: &Bound<'py, PyUntypedArray>) -> Option<DType> {
-        let descr = array.dtype();
-        dtype(descr.num(), descr.itemsize())
+        dtype(&array.dtype())
     }
 
     /// The array.
@@ -253,19 +282,26 @@ fn is_numpys(any: &Bound<'_, PyAny>) -> bool {
 
 /// The element type of a name in NumPy.
 pub fn type_of(name: &str) -> PyResult<DType> {
-    let all =
-        [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64, DType::C64, DType::C128];
     let unknown = || PyTypeError::new_err(format!("ijk does not compute with elements of {name}"));
-    all.into_iter().find(|&dtype| named(dtype) == name).ok_or_else(unknown)
+    DType::ALL.into_iter().find(|&dtype| named(dtype) == name).ok_or_else(unknown)
+}
+
+/// The name of the type that element types promote to, which have these names.
+#[pyfunction]
+pub fn promoted(names: Vec<String>) -> PyResult<String> {
+    let types: Vec<DType> = names.iter().map(|name| type_of(name)).collect::<PyResult<_>>()?;
+    Ok(named(types.into_iter().fold(DType::Bool, DType::promoted)))
 }
 
 /// The name of an element type in NumPy.
 pub fn named(dtype: DType) -> String {
     let kind = match dtype {
         DType::Bool => return "bool".into(),
-        DType::I32 | DType::I64 => "int",
-        DType::F32 | DType::F64 => "float",
-        DType::C64 | DType::C128 => "complex",
+        DType::BF16 => "bfloat",
+        _ if dtype.is_unsigned() => "uint",
+        _ if dtype.is_integer() => "int",
+        _ if dtype.is_float() => "float",
+        _ => "complex",
     };
     format!("{kind}{}", 8 * dtype.size())
 }

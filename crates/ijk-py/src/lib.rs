@@ -40,6 +40,7 @@ fn ijk_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<et::Program>()?;
     m.add_class::<explanation::Explanation>()?;
     m.add_function(wrap_pyfunction!(einsum::einsum, m)?)?;
+    m.add_function(wrap_pyfunction!(arrays::promoted, m)?)?;
     m.add_function(wrap_pyfunction!(outputs::check_out, m)?)?;
     m.add_function(wrap_pyfunction!(blocks::contract, m)?)?;
     Ok(())

@@ -1,5 +1,6 @@
 //! Arrays of NumPy in the memory of an engine.
 
+use crate::error::DTypeError;
 use ijk::{DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -36,9 +37,12 @@ pub fn typestr(dtype: DType) -> String {
     let order = if cfg!(target_endian = "little") { '<' } else { '>' };
     let (order, kind) = match dtype {
         DType::Bool => ('|', 'b'),
-        DType::I32 | DType::I64 => (order, 'i'),
-        DType::F32 | DType::F64 => (order, 'f'),
-        DType::C64 | DType::C128 => (order, 'c'),
+        // Its bits; NumPy has no spelling for it.
+        DType::BF16 => (order, 'u'),
+        _ if dtype.is_unsigned() => (order, 'u'),
+        _ if dtype.is_integer() => (order, 'i'),
+        _ if dtype.is_float() => (order, 'f'),
+        _ => (order, 'c'),
     };
     format!("{order}{kind}{}", dtype.size())
 }
@@ -47,7 +51,24 @@ pub fn typestr(dtype: DType) -> String {
 pub fn share(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let address = tensor.view_mut().as_mut_ptr() as usize;
-    ASARRAY.import(py, "numpy", "asarray")?.call1((Memory { tensor, address },))
+    let dtype = tensor.dtype();
+    let array = ASARRAY.import(py, "numpy", "asarray")?.call1((Memory { tensor, address },))?;
+    match dtype {
+        DType::BF16 => array.call_method1("view", (bfloat16(py)?,)),
+        _ => Ok(array),
+    }
+}
+
+/// The element type of `bf16`, of the package `ml_dtypes`.
+pub fn bfloat16(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    static BFLOAT16: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let found = BFLOAT16.import(py, "ml_dtypes", "bfloat16").map_err(|_| {
+        DTypeError::new_err(
+            "NumPy's arrays have elements of bfloat16 where the package ml_dtypes is installed: \
+             cast with `@f32`, or install it",
+        )
+    })?;
+    py.import("numpy")?.call_method1("dtype", (found,))
 }
 
 /// True if a tensor is large enough to share its memory.

@@ -138,8 +138,8 @@ impl<'py> Output<'py> {
         }
         if Numpy::dtype_of(array).is_none() {
             return Err(DTypeError::new_err(format!(
-                "{name} is of {}, but results are bool, int32, int64, float32, float64, complex64 or \
-                 complex128",
+                "{name} is of {}, but results are bool, integers of 8 to 64 bits, float16, \
+                 bfloat16, float32, float64, complex64 or complex128",
                 array.dtype()
             )));
         }

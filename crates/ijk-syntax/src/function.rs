@@ -92,6 +92,22 @@ functions! {
     CastI64 = "@i64", 1..=1;
     /// Cast.
     CastBool = "@bool", 1..=1;
+    /// Cast.
+    CastU8 = "@u8", 1..=1;
+    /// Cast.
+    CastU16 = "@u16", 1..=1;
+    /// Cast.
+    CastU32 = "@u32", 1..=1;
+    /// Cast.
+    CastU64 = "@u64", 1..=1;
+    /// Cast.
+    CastI8 = "@i8", 1..=1;
+    /// Cast.
+    CastI16 = "@i16", 1..=1;
+    /// Cast.
+    CastF16 = "@f16", 1..=1;
+    /// Cast.
+    CastBf16 = "@bf16", 1..=1;
     /// The value of the index itself.
     Index = "@index", 1..=1;
     /// Position of the greatest; reduces one letter.

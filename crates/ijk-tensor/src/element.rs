@@ -1,6 +1,6 @@
 //! Element types between their Rust types and [`DType`].
 
-use ijk_types::{C64, C128, DType, Element, Scalar, with_element};
+use ijk_types::{C64, C128, DType, Element, Scalar, bf16, f16, with_element};
 use std::any::TypeId;
 
 /// The [`DType`] of a Rust type.
@@ -36,21 +36,16 @@ pub(crate) unsafe fn read(dtype: DType, ptr: *const u8) -> Scalar {
 /// `ptr` points to aligned memory of an element of type `value.dtype()`, not accessed otherwise.
 #[inline]
 pub(crate) unsafe fn write(value: Scalar, ptr: *mut u8) {
-    // SAFETY (all arms): the caller's promise, for the Rust type of the variant.
-    match value {
-        // SAFETY: as above.
-        Scalar::Bool(x) => unsafe { ptr.cast::<bool>().write(x) },
-        // SAFETY: as above.
-        Scalar::I32(x) => unsafe { ptr.cast::<i32>().write(x) },
-        // SAFETY: as above.
-        Scalar::I64(x) => unsafe { ptr.cast::<i64>().write(x) },
-        // SAFETY: as above.
-        Scalar::F32(x) => unsafe { ptr.cast::<f32>().write(x) },
-        // SAFETY: as above.
-        Scalar::F64(x) => unsafe { ptr.cast::<f64>().write(x) },
-        // SAFETY: as above.
-        Scalar::C64(x) => unsafe { ptr.cast::<C64>().write(x) },
-        // SAFETY: as above.
-        Scalar::C128(x) => unsafe { ptr.cast::<C128>().write(x) },
+    macro_rules! typed {
+        ($($variant:ident: $T:ty),*) => {
+            match value {
+                // SAFETY (all arms): the caller's promise, for the Rust type of the variant.
+                $(Scalar::$variant(x) => unsafe { ptr.cast::<$T>().write(x) },)*
+            }
+        };
     }
+    typed!(
+        Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
+        F16: f16, BF16: bf16, F32: f32, F64: f64, C64: C64, C128: C128
+    )
 }

@@ -2,7 +2,7 @@
 
 use ijk_tensor::file::npy;
 use ijk_tensor::{Tensor, TensorView};
-use ijk_types::{C64, C128, DType, Element, Scalar};
+use ijk_types::{C64, C128, DType, Element, Scalar, UnaryOp, scalar};
 use ndarray::{Array, Array2, ShapeBuilder, array, s};
 use proptest::prelude::*;
 use std::fs;
@@ -49,6 +49,7 @@ fn tensors() -> impl Strategy<Value = Tensor> {
                 DType::F64 => Scalar::F64(x as f64),
                 DType::C64 => Scalar::C64(C64::new(x as f32, -1.5)),
                 DType::C128 => Scalar::C128(C128::new(0.5, x as f64)),
+                _ => scalar::unary(UnaryOp::Cast(dtype), Scalar::I64(x)).unwrap(),
             };
             Tensor::from_scalars(dtype, &shape, (0..count).map(value).map(scalar)).unwrap()
         },
@@ -171,7 +172,7 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(wrong(&header("'<f4'", false, "7")).contains("not a tuple"));
     assert!(wrong(&header("'<f4'", false, "('a',)")).contains("other than integers"));
     assert!(wrong(&"(".repeat(60_000)).contains("nested too deeply"));
-    assert!(wrong(&header("'<u2'", false, "(2,)")).contains("astype(np.int32)"));
+    assert!(wrong(&header("'<f16'", false, "(2,)")).contains("astype(np.float64)"));
     assert!(wrong(&header("[('a', '<f4')]", false, "(2,)")).contains("records"));
     let short = refuse(&file(&header("'<f8'", false, "(2,)"), &[0; 12]));
     assert!(short.contains("16 bytes of data are announced but 12 follow"), "{short}");

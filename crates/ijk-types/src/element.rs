@@ -3,29 +3,30 @@
 //! One trait for each [`TypeSet`](crate::TypeSet) an operator accepts. Every method gives bit for
 //! bit what [`crate::scalar`] and the engine give.
 
-/// The casts of a primitive number, which are Rust's; `$to` is the method that gives its own type.
+/// The casts of a primitive number, which are Rust's; `$to` is the method that gives its own type, and `$float` the type
+/// from which `f16` and `bf16` are rounded.
 macro_rules! casts {
-    ($to:ident) => {
+    ($to:ident, $float:ident) => {
+        casts!(@as u8 to_u8, u16 to_u16, u32 to_u32, u64 to_u64, i8 to_i8, i16 to_i16);
+        casts!(@as i32 to_i32, i64 to_i64, f32 to_f32, f64 to_f64);
         #[inline(always)]
-        fn to_i32(self) -> i32 {
-            self as i32
+        fn to_f16(self) -> f16 {
+            crate::math::half::Narrow::narrow_f16(self as $float)
         }
         #[inline(always)]
-        fn to_i64(self) -> i64 {
-            self as i64
-        }
-        #[inline(always)]
-        fn to_f32(self) -> f32 {
-            self as f32
-        }
-        #[inline(always)]
-        fn to_f64(self) -> f64 {
-            self as f64
+        fn to_bf16(self) -> bf16 {
+            crate::math::half::Narrow::narrow_bf16(self as $float)
         }
         #[inline(always)]
         fn cast_from<T: Ordered>(value: T) -> Self {
             value.$to()
         }
+    };
+    (@as $($t:ident $method:ident),*) => {
+        $(#[inline(always)]
+        fn $method(self) -> $t {
+            self as $t
+        })*
     };
 }
 
@@ -50,11 +51,13 @@ macro_rules! no_imaginary_part {
 mod boolean;
 mod complex;
 mod float;
+mod half;
 mod integer;
 
-use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError};
+use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError, bf16, f16};
 
-/// Any element type: `bool i32 i64 f32 f64 Complex32 Complex64` ([`TypeSet::ALL`](crate::TypeSet::ALL)).
+/// Any element type: `bool`, primitive integers up to 64 bits, `half::f16`, `half::bf16`, `f32`, `f64`, `Complex32` and
+/// `Complex64` ([`TypeSet::ALL`](crate::TypeSet::ALL)).
 pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The element type as a value.
     const DTYPE: DType;
@@ -84,7 +87,7 @@ pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 
     fn mul(self, right: Self) -> Self;
 }
 
-/// `bool i32 i64 f32 f64`.
+/// Every element type but the complex ones.
 ///
 /// # Maximum and minimum of floating-point numbers
 ///
@@ -107,10 +110,26 @@ pub trait Ordered: Element {
     fn beats_min(self, best: Self) -> bool;
     /// `@bool`: whether it differs from 0.
     fn to_bool(self) -> bool;
-    /// `@i32`: towards zero and saturating from a float (NaN gives 0), wrapping from an integer.
+    /// `@u8`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
+    fn to_u8(self) -> u8;
+    /// `@u16`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
+    fn to_u16(self) -> u16;
+    /// `@u32`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
+    fn to_u32(self) -> u32;
+    /// `@u64`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
+    fn to_u64(self) -> u64;
+    /// `@i8`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
+    fn to_i8(self) -> i8;
+    /// `@i16`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
+    fn to_i16(self) -> i16;
+    /// `@i32`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
     fn to_i32(self) -> i32;
-    /// `@i64`: towards zero and saturating from a float (NaN gives 0).
+    /// `@i64`: from a float towards zero and saturating (NaN gives 0), wrapping from an integer.
     fn to_i64(self) -> i64;
+    /// `@f16`: to the nearest, ties to even; an integer by way of `f32`.
+    fn to_f16(self) -> f16;
+    /// `@bf16`: to the nearest, ties to even; an integer by way of `f32`.
+    fn to_bf16(self) -> bf16;
     /// `@f32`: to the nearest.
     fn to_f32(self) -> f32;
     /// `@f64`: to the nearest.
@@ -158,7 +177,7 @@ pub trait Number: Element {
     fn im(self) -> Self::Real;
 }
 
-/// `i32 i64 f32 f64`.
+/// Integers and floating-point numbers.
 pub trait OrderedNumber: Ordered + Number {
     /// `@sign`: -1, 0 or 1; `0.0`, `-0.0` and NaN give themselves.
     fn sign(self) -> Self;
@@ -170,7 +189,7 @@ pub trait OrderedNumber: Ordered + Number {
     fn modulo(self, right: Self) -> Result<Self, ScalarError>;
 }
 
-/// `f32 f64 Complex32 Complex64`.
+/// Floating-point and complex numbers.
 pub trait Inexact: Number {
     /// Unary `^`.
     fn exp(self) -> Self;
@@ -194,7 +213,7 @@ pub trait Inexact: Number {
     fn cosh(self) -> Self;
 }
 
-/// `f32 f64`.
+/// `f16 bf16 f32 f64`. Those of 16 bits compute in `f32` and round the result.
 pub trait Real: Inexact + OrderedNumber {
     /// `@floor`.
     fn floor(self) -> Self;

@@ -17,6 +17,7 @@ mod element;
 pub mod math;
 pub mod scalar;
 
+pub use ::half::{bf16, f16};
 pub use element::{Element, Inexact, Number, Ordered, OrderedNumber, Real};
 pub use num_complex::{Complex32 as C64, Complex64 as C128};
 pub use scalar::{Scalar, ScalarError};

@@ -81,8 +81,8 @@ pub enum UnaryOp {
     Re,
     /// `@im`: imaginary part, 0 for a real number.
     Im,
-    /// `@f32 @f64 @i32 @i64 @bool`: Rust's `as` (to an integer: towards zero, saturating, NaN
-    /// gives 0); to bool: whether it differs from 0 (so NaN gives true); bool gives 0 and 1.
+    /// `@u8`, `@f16` and so on: Rust's `as` (to an integer: from a float towards zero, saturating, NaN
+    /// gives 0, from an integer wrapping; to `f16` and `bf16` with one rounding, of an integer by way of `f32`); to bool: whether it differs from 0 (so NaN gives true); bool gives 0 and 1.
     /// To a complex type, of which i has no spelling: the real part is cast, the imaginary part is 0
     /// or cast.
     Cast(DType),
@@ -90,7 +90,7 @@ pub enum UnaryOp {
 
 impl UnaryOp {
     /// Every function of one operand.
-    pub const ALL: [UnaryOp; 30] = [
+    pub const ALL: [UnaryOp; 38] = [
         Self::Neg,
         Self::Recip,
         Self::Exp,
@@ -121,6 +121,14 @@ impl UnaryOp {
         Self::Cast(DType::I32),
         Self::Cast(DType::I64),
         Self::Cast(DType::Bool),
+        Self::Cast(DType::U8),
+        Self::Cast(DType::U16),
+        Self::Cast(DType::U32),
+        Self::Cast(DType::U64),
+        Self::Cast(DType::I8),
+        Self::Cast(DType::I16),
+        Self::Cast(DType::F16),
+        Self::Cast(DType::BF16),
     ];
 
     /// Element types the operand may have.

@@ -4,7 +4,9 @@ mod dispatch;
 mod display;
 
 use crate::with_element;
-use crate::{BinaryOp, C64, C128, DType, Element, Literal, LiteralError, Monoid, UnaryOp};
+use crate::{
+    BinaryOp, C64, C128, DType, Element, Literal, LiteralError, Monoid, Ordered, UnaryOp, bf16, f16,
+};
 use thiserror::Error;
 
 /// A value of any element type.
@@ -18,6 +20,14 @@ pub enum Scalar {
     F64(f64),
     C64(C64),
     C128(C128),
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    I8(i8),
+    I16(i16),
+    F16(f16),
+    BF16(bf16),
 }
 
 /// Why a scalar operation has no value.
@@ -48,6 +58,14 @@ impl Scalar {
             Self::F64(_) => DType::F64,
             Self::C64(_) => DType::C64,
             Self::C128(_) => DType::C128,
+            Self::U8(_) => DType::U8,
+            Self::U16(_) => DType::U16,
+            Self::U32(_) => DType::U32,
+            Self::U64(_) => DType::U64,
+            Self::I8(_) => DType::I8,
+            Self::I16(_) => DType::I16,
+            Self::F16(_) => DType::F16,
+            Self::BF16(_) => DType::BF16,
         }
     }
 
@@ -66,7 +84,45 @@ impl Scalar {
             Self::F64(x) => x,
             Self::C64(x) => x.re.into(),
             Self::C128(x) => x.re,
+            Self::U8(x) => x.into(),
+            Self::U16(x) => x.into(),
+            Self::U32(x) => x.into(),
+            Self::U64(x) => x as f64,
+            Self::I8(x) => x.into(),
+            Self::I16(x) => x.into(),
+            Self::F16(x) => Ordered::to_f64(x),
+            Self::BF16(x) => Ordered::to_f64(x),
         }
+    }
+
+    /// The value as it lies in memory, followed by zeros.
+    pub fn to_ne_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+        match self {
+            Self::Bool(x) => put(0, &[x.into()]),
+            Self::U8(x) => put(0, &x.to_ne_bytes()),
+            Self::U16(x) => put(0, &x.to_ne_bytes()),
+            Self::U32(x) => put(0, &x.to_ne_bytes()),
+            Self::U64(x) => put(0, &x.to_ne_bytes()),
+            Self::I8(x) => put(0, &x.to_ne_bytes()),
+            Self::I16(x) => put(0, &x.to_ne_bytes()),
+            Self::I32(x) => put(0, &x.to_ne_bytes()),
+            Self::I64(x) => put(0, &x.to_ne_bytes()),
+            Self::F16(x) => put(0, &x.to_ne_bytes()),
+            Self::BF16(x) => put(0, &x.to_ne_bytes()),
+            Self::F32(x) => put(0, &x.to_ne_bytes()),
+            Self::F64(x) => put(0, &x.to_ne_bytes()),
+            Self::C64(x) => {
+                put(0, &x.re.to_ne_bytes());
+                put(4, &x.im.to_ne_bytes());
+            }
+            Self::C128(x) => {
+                put(0, &x.re.to_ne_bytes());
+                put(8, &x.im.to_ne_bytes());
+            }
+        }
+        bytes
     }
 
     /// Equality of element type and bits: NaN equals itself, and `0.0` differs from `-0.0`.
@@ -82,7 +138,7 @@ impl Literal {
     /// The value the literal has in an element type.
     ///
     /// # Errors
-    /// If it has none: a fraction, infinity or NaN for an integer or bool; an integer beyond `i32`;
+    /// If it has none: a fraction, infinity or NaN for an integer or bool; an integer beyond the type's range;
     /// an integer other than 0 and 1 for bool.
     ///
     /// ```
@@ -129,6 +185,14 @@ pub fn unary(op: UnaryOp, x: Scalar) -> Result<Scalar, ScalarError> {
         Scalar::F64(x) => dispatch::unary_real(op, x),
         Scalar::C64(x) => dispatch::unary_inexact(op, x),
         Scalar::C128(x) => dispatch::unary_inexact(op, x),
+        Scalar::U8(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::U16(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::U32(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::U64(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::I8(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::I16(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::F16(x) => dispatch::unary_real(op, x),
+        Scalar::BF16(x) => dispatch::unary_real(op, x),
     }
 }
 
@@ -139,6 +203,7 @@ fn to_complex(to: DType, x: Scalar) -> Scalar {
         (DType::C64, Scalar::C64(_)) | (DType::C128, Scalar::C128(_)) => x,
         (DType::C64, Scalar::C128(x)) => Scalar::C64(C64::new(narrow(x.re), narrow(x.im))),
         (DType::C64, Scalar::I64(x)) => Scalar::C64(C64::new(x as f32, 0.0)),
+        (DType::C64, Scalar::U64(x)) => Scalar::C64(C64::new(x as f32, 0.0)),
         (DType::C64, x) => Scalar::C64(C64::new(narrow(x.as_f64()), 0.0)),
         (_, Scalar::C64(x)) => Scalar::C128(C128::new(x.re.into(), x.im.into())),
         (_, x) => Scalar::C128(C128::new(x.as_f64(), 0.0)),
@@ -165,6 +230,14 @@ pub fn binary(op: BinaryOp, left: Scalar, right: Scalar) -> Result<Scalar, Scala
         (F64(x), F64(y)) => dispatch::binary_real(op, x, y),
         (C64(x), C64(y)) => dispatch::binary_inexact(op, x, y),
         (C128(x), C128(y)) => dispatch::binary_inexact(op, x, y),
+        (U8(x), U8(y)) => dispatch::binary_ordered_number(op, x, y),
+        (U16(x), U16(y)) => dispatch::binary_ordered_number(op, x, y),
+        (U32(x), U32(y)) => dispatch::binary_ordered_number(op, x, y),
+        (U64(x), U64(y)) => dispatch::binary_ordered_number(op, x, y),
+        (I8(x), I8(y)) => dispatch::binary_ordered_number(op, x, y),
+        (I16(x), I16(y)) => dispatch::binary_ordered_number(op, x, y),
+        (F16(x), F16(y)) => dispatch::binary_real(op, x, y),
+        (BF16(x), BF16(y)) => dispatch::binary_real(op, x, y),
         _ => Err(ScalarError::Type(right.dtype())),
     }
 }

@@ -124,6 +124,7 @@ pub use ijk_syntax::visible;
 pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render};
 
 // Arrays and their elements.
+pub use half;
 pub use ijk_tensor::reserve::WithReserve;
 pub use ijk_tensor::{Tensor, TensorError, TensorView, TensorViewMut, file};
 pub use ijk_types::{

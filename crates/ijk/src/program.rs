@@ -228,7 +228,8 @@ impl Program {
             [DType::F64, DType::C128, DType::I64, DType::Bool, DType::F32, DType::C64, DType::I32];
         let program = self.lowered();
         let choose = |set: &ijk_types::TypeSet| {
-            PREFERRED.into_iter().find(|&t| set.contains(t)).unwrap_or(DType::F64)
+            let first = PREFERRED.into_iter().find(|&t| set.contains(t));
+            first.or(set.iter().next()).unwrap_or(DType::F64)
         };
         let variables: Vec<DType> = program.types.iter().map(choose).collect();
         let inputs = program.inputs.iter();

@@ -14,6 +14,7 @@ use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, Error, Scalar, Tensor};
 use ijk_oracle::Value;
 use ijk_oracle::et::{Shapes, evaluate_et};
+use ijk_types::Ordered;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -138,6 +139,14 @@ fn scalar(dtype: DType, text: &str) -> Scalar {
     let float = || text.parse::<f64>().expect("a number");
     match dtype {
         DType::Bool => Scalar::Bool(text == "true"),
+        DType::U8 => Scalar::U8(text.parse().expect("an integer")),
+        DType::U16 => Scalar::U16(text.parse().expect("an integer")),
+        DType::U32 => Scalar::U32(text.parse().expect("an integer")),
+        DType::U64 => Scalar::U64(text.parse().expect("an integer")),
+        DType::I8 => Scalar::I8(text.parse().expect("an integer")),
+        DType::I16 => Scalar::I16(text.parse().expect("an integer")),
+        DType::F16 => Scalar::F16(float().to_f16()),
+        DType::BF16 => Scalar::BF16(float().to_bf16()),
         DType::I32 => Scalar::I32(text.parse().expect("an integer")),
         DType::I64 => Scalar::I64(text.parse().expect("an integer")),
         DType::F32 => Scalar::F32(float() as f32),
@@ -152,13 +161,12 @@ fn array_text(dtype: DType, shape: &[usize], elements: Vec<Scalar>) -> String {
     let mut text = format!("{dtype}[{}]", shape.join(","));
     for element in elements {
         let number = match element {
-            Scalar::Bool(x) => x.to_string(),
-            Scalar::I32(x) => x.to_string(),
-            Scalar::I64(x) => x.to_string(),
+            Scalar::F16(_) | Scalar::BF16(_) => element.as_f64().to_string(),
             Scalar::F32(x) => x.to_string(),
             Scalar::F64(x) => x.to_string(),
             Scalar::C64(x) => x.to_string(),
             Scalar::C128(x) => x.to_string(),
+            other => other.to_string(),
         };
         write!(text, " {number}").expect("text");
     }

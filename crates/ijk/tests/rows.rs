@@ -108,6 +108,7 @@ fn scalar(t: DType, rng: &mut Rng) -> Scalar {
         DType::F64 => Scalar::F64(half),
         DType::C64 => Scalar::C64(C64::new(half as f32, 1.0)),
         DType::C128 => Scalar::C128(C128::new(half, -1.0)),
+        _ => ijk_types::scalar::unary(ijk_types::UnaryOp::Cast(t), Scalar::F64(half)).unwrap(),
     }
 }
 

@@ -106,6 +106,7 @@ impl ValueSet {
             Self::Bounds(within) => Some(within),
             Self::Is(Scalar::F32(x)) => Some(point(x.into())),
             Self::Is(Scalar::F64(x)) => Some(point(x)),
+            Self::Is(x @ (Scalar::F16(_) | Scalar::BF16(_))) => Some(point(x.as_f64())),
             Self::Is(Scalar::C64(z)) => Some(parts(z.re.into(), z.im.into())),
             Self::Is(Scalar::C128(z)) => Some(parts(z.re, z.im)),
             _ => is_inexact(dtype).then_some(FloatBounds::ALL),
@@ -130,12 +131,12 @@ fn parts(re: f64, im: f64) -> FloatBounds {
 }
 
 fn is_inexact(dtype: DType) -> bool {
-    matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+    dtype.is_float() || dtype.is_complex()
 }
 
 /// Returns true if the type is computed in 32-bit floats.
 fn single(dtype: DType) -> bool {
-    matches!(dtype, DType::F32 | DType::C64)
+    matches!(dtype.lanes(), DType::F32 | DType::C64)
 }
 
 impl Formula {
@@ -223,14 +224,16 @@ fn binary(op: BinaryOp, (x, dtype): (ValueSet, DType), y: ValueSet) -> Option<Va
     let (Some(x), Some(y), false) = (x.within(dtype), y.within(dtype), fixed) else {
         return Some(ValueSet::Any);
     };
-    let complex = matches!(dtype, DType::C64 | DType::C128);
+    // Whether an operation of a narrow type is rounded to it depends on the expression around it.
+    let coarse = dtype.is_complex() || dtype.lanes() != dtype;
     let found = match op {
-        BinaryOp::Mul if complex => product_of_parts(x, y),
+        BinaryOp::Mul if coarse => product_of_parts(x, y),
+        BinaryOp::Max | BinaryOp::Min => extreme(op, x, y),
+        _ if coarse => FloatBounds::ALL,
         BinaryOp::Mul => product(x, y, dtype),
         BinaryOp::Add => sum(x, y, dtype),
         BinaryOp::Sub => sum(x, y.negated(), dtype),
-        BinaryOp::Div if !complex => quotient(x, y, dtype),
-        BinaryOp::Max | BinaryOp::Min => extreme(op, x, y),
+        BinaryOp::Div => quotient(x, y, dtype),
         _ => FloatBounds::ALL,
     };
     Some(ValueSet::Bounds(found))

@@ -5,7 +5,7 @@ use super::part::Part;
 use crate::formula::{FloatBounds, ValueSet};
 use crate::plan::Expr;
 use ijk_tensor::TensorView;
-use ijk_types::{C64, C128, DType, Element};
+use ijk_types::{C64, C128, DType, Element, Ordered, bf16, f16};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -64,6 +64,8 @@ impl Facts {
 fn look(part: &Part) -> ValueSet {
     let Some(view) = part.numbers() else { return ValueSet::Any };
     let within = match view.dtype() {
+        DType::F16 => within(&view, |x: f16| [Ordered::to_f32(x)]),
+        DType::BF16 => within(&view, |x: bf16| [Ordered::to_f32(x)]),
         DType::F32 => within(&view, |x: f32| [x]),
         DType::F64 => within(&view, |x: f64| [x]),
         DType::C64 => within(&view, |z: C64| [z.re, z.im]),

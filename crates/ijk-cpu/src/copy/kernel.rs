@@ -491,6 +491,7 @@ fn kernels<W: Copy>(level: Level) -> Planes {
 pub(super) fn planes(t: DType, level: Level) -> Planes {
     match (t.size(), t.is_complex()) {
         (1, _) => kernels::<u8>(level),
+        (2, _) => kernels::<u16>(level),
         (4, _) => kernels::<u32>(level),
         (8, false) => kernels::<u64>(level),
         (8, true) => kernels::<[u32; 2]>(level),

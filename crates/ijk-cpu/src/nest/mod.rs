@@ -50,23 +50,7 @@ pub(crate) fn compile(
 
 /// The bytes of a scalar in memory.
 pub(crate) fn scalar_bits(scalar: Scalar) -> [u64; 2] {
-    let mut bytes = [0u8; 16];
-    let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
-    match scalar {
-        Scalar::Bool(x) => put(0, &[u8::from(x)]),
-        Scalar::I32(x) => put(0, &x.to_ne_bytes()),
-        Scalar::I64(x) => put(0, &x.to_ne_bytes()),
-        Scalar::F32(x) => put(0, &x.to_ne_bytes()),
-        Scalar::F64(x) => put(0, &x.to_ne_bytes()),
-        Scalar::C64(x) => {
-            put(0, &x.re.to_ne_bytes());
-            put(4, &x.im.to_ne_bytes());
-        }
-        Scalar::C128(x) => {
-            put(0, &x.re.to_ne_bytes());
-            put(8, &x.im.to_ne_bytes());
-        }
-    }
+    let bytes = scalar.to_ne_bytes();
     let half = |n: usize| std::array::from_fn(|i| bytes[8 * n + i]);
     [u64::from_ne_bytes(half(0)), u64::from_ne_bytes(half(1))]
 }

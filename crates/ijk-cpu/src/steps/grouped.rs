@@ -324,18 +324,7 @@ impl RowElements {
 
 impl IdentityBytes {
     fn of(value: Scalar) -> Self {
-        let mut bytes = [0; 16];
-        let mut put = |all: &[u8]| bytes[..all.len()].copy_from_slice(all);
-        match value {
-            Scalar::Bool(x) => put(&[u8::from(x)]),
-            Scalar::I32(x) => put(&x.to_ne_bytes()),
-            Scalar::I64(x) => put(&x.to_ne_bytes()),
-            Scalar::F32(x) => put(&x.to_ne_bytes()),
-            Scalar::F64(x) => put(&x.to_ne_bytes()),
-            Scalar::C64(x) => put(&[x.re.to_ne_bytes(), x.im.to_ne_bytes()].concat()),
-            Scalar::C128(x) => put(&[x.re.to_ne_bytes(), x.im.to_ne_bytes()].concat()),
-        }
-        Self(bytes)
+        Self(value.to_ne_bytes())
     }
 }
 

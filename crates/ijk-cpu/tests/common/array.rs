@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use ijk_tensor::{TensorView, TensorViewMut};
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{C64, C128, DType, Element, Scalar, UnaryOp, scalar, with_element};
 
 /// Memory of an array: elements in multiples of 16 bytes, and the offset of index 0.
 #[derive(Clone)]
@@ -47,15 +47,8 @@ impl Array {
         // SAFETY: element `n` is in the memory, which is aligned to 8 bytes.
         unsafe {
             let at = start.add(n * size);
-            match value {
-                Scalar::Bool(x) => at.cast::<bool>().write(x),
-                Scalar::I32(x) => at.cast::<i32>().write(x),
-                Scalar::I64(x) => at.cast::<i64>().write(x),
-                Scalar::F32(x) => at.cast::<f32>().write(x),
-                Scalar::F64(x) => at.cast::<f64>().write(x),
-                Scalar::C64(x) => at.cast::<C64>().write(x),
-                Scalar::C128(x) => at.cast::<C128>().write(x),
-            }
+            let bytes = value.to_ne_bytes();
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, size);
         }
     }
 
@@ -67,15 +60,7 @@ impl Array {
         // SAFETY: element `n` is in the memory, which is aligned to 8 bytes.
         unsafe {
             let at = self.memory.as_ptr().cast::<u8>().add(n * size);
-            match self.dtype {
-                DType::Bool => Scalar::Bool(at.cast::<bool>().read()),
-                DType::I32 => Scalar::I32(at.cast::<i32>().read()),
-                DType::I64 => Scalar::I64(at.cast::<i64>().read()),
-                DType::F32 => Scalar::F32(at.cast::<f32>().read()),
-                DType::F64 => Scalar::F64(at.cast::<f64>().read()),
-                DType::C64 => Scalar::C64(at.cast::<C64>().read()),
-                DType::C128 => Scalar::C128(at.cast::<C128>().read()),
-            }
+            with_element!(self.dtype, T => at.cast::<T>().read().into_scalar())
         }
     }
 
@@ -135,6 +120,7 @@ pub fn scalar(dtype: DType, random: &mut Random) -> Scalar {
         DType::F64 => Scalar::F64(float),
         DType::C64 => Scalar::C64(C64::new(float as f32, random.unit() as f32)),
         DType::C128 => Scalar::C128(C128::new(float, random.unit())),
+        _ => scalar::unary(UnaryOp::Cast(dtype), Scalar::F64(float)).expect("a cast"),
     }
 }
 
@@ -147,6 +133,9 @@ pub fn same(a: Scalar, b: Scalar) -> bool {
         (Scalar::F64(x), Scalar::F64(y)) => bits64(x, y),
         (Scalar::C64(x), Scalar::C64(y)) => bits32(x.re, y.re) && bits32(x.im, y.im),
         (Scalar::C128(x), Scalar::C128(y)) => bits64(x.re, y.re) && bits64(x.im, y.im),
+        (Scalar::F16(_), Scalar::F16(_)) | (Scalar::BF16(_), Scalar::BF16(_)) => {
+            bits64(a.as_f64(), b.as_f64())
+        }
         _ => a == b,
     }
 }
@@ -161,6 +150,7 @@ pub fn modulus(a: Scalar) -> f64 {
         Scalar::F64(x) => x.abs(),
         Scalar::C64(x) => f64::from(x.re).hypot(f64::from(x.im)),
         Scalar::C128(x) => x.re.hypot(x.im),
+        other => other.as_f64().abs(),
     }
 }
 

@@ -63,6 +63,14 @@ fn unary_op(function: Function) -> Option<UnaryOp> {
         Function::CastI32 => UnaryOp::Cast(DType::I32),
         Function::CastI64 => UnaryOp::Cast(DType::I64),
         Function::CastBool => UnaryOp::Cast(DType::Bool),
+        Function::CastU8 => UnaryOp::Cast(DType::U8),
+        Function::CastU16 => UnaryOp::Cast(DType::U16),
+        Function::CastU32 => UnaryOp::Cast(DType::U32),
+        Function::CastU64 => UnaryOp::Cast(DType::U64),
+        Function::CastI8 => UnaryOp::Cast(DType::I8),
+        Function::CastI16 => UnaryOp::Cast(DType::I16),
+        Function::CastF16 => UnaryOp::Cast(DType::F16),
+        Function::CastBf16 => UnaryOp::Cast(DType::BF16),
         _ => return None,
     })
 }
@@ -126,9 +134,10 @@ mod tests {
     #[test]
     fn literals_fit_types() {
         assert_eq!(literal_types(Literal::Float(0.5)), TypeSet::INEXACT);
-        assert_eq!(literal_types(Literal::Float(1e6)), TypeSet::NUMBER);
+        assert_eq!(literal_types(Literal::Float(100.0)), TypeSet::NUMBER);
         assert_eq!(literal_types(Literal::Integer(1)), TypeSet::ALL);
         assert_eq!(literal_types(Literal::Integer(2)), TypeSet::NUMBER);
         assert!(!literal_types(Literal::Integer(3_000_000_000)).contains(DType::I32));
+        assert!(!literal_types(Literal::Float(1e6)).contains(DType::U16));
     }
 }

@@ -15,8 +15,20 @@ pub struct BlockCase {
     pub wrong: Vec<BlockTerm>,
 }
 
-const TYPES: [DType; 7] =
-    [DType::I32, DType::F64, DType::F32, DType::I64, DType::F64, DType::Bool, DType::C128];
+const TYPES: [DType; 12] = [
+    DType::I32,
+    DType::F64,
+    DType::F32,
+    DType::I64,
+    DType::F64,
+    DType::Bool,
+    DType::C128,
+    DType::U8,
+    DType::I16,
+    DType::U64,
+    DType::F16,
+    DType::BF16,
+];
 const MONOIDS: [Monoid; 4] = [Monoid::Add, Monoid::Max, Monoid::Min, Monoid::Add];
 const TIMES: [BinaryOp; 6] =
     [BinaryOp::Mul, BinaryOp::Add, BinaryOp::Mul, BinaryOp::Sub, BinaryOp::Max, BinaryOp::Lt];

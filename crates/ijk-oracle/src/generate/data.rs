@@ -4,7 +4,7 @@ use super::Rng;
 use crate::Value;
 use crate::reference::surface::Array;
 use crate::reference::value::position;
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{C64, C128, DType, Scalar, bf16, f16};
 
 /// An argument: its elements and its memory layout.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +104,14 @@ fn odd(dtype: DType) -> Scalar {
         DType::Bool => Scalar::Bool(true),
         DType::I32 => Scalar::I32(-77_777),
         DType::I64 => Scalar::I64(-77_777),
+        DType::U8 => Scalar::U8(77),
+        DType::U16 => Scalar::U16(7_777),
+        DType::U32 => Scalar::U32(77_777),
+        DType::U64 => Scalar::U64(77_777),
+        DType::I8 => Scalar::I8(-77),
+        DType::I16 => Scalar::I16(-7_777),
+        DType::F16 => Scalar::F16(f16::from_f32(-7_776.0)),
+        DType::BF16 => Scalar::BF16(bf16::from_f32(-77_824.0)),
         DType::F32 => Scalar::F32(-77_777.0),
         DType::F64 => Scalar::F64(-77_777.0),
         DType::C64 => Scalar::C64(C64::new(-77_777.0, 7.0)),
@@ -180,6 +188,14 @@ fn element(rng: &mut Rng, dtype: DType, flavour: Flavour) -> Scalar {
         DType::Bool => Scalar::Bool(rng.chance(0.5)),
         DType::I32 => Scalar::I32(integer(rng, flavour, i32::MIN.into(), i32::MAX.into()) as i32),
         DType::I64 => Scalar::I64(integer(rng, flavour, i64::MIN, i64::MAX)),
+        DType::U8 => Scalar::U8(integer(rng, flavour, 0, u8::MAX.into()) as u8),
+        DType::U16 => Scalar::U16(integer(rng, flavour, 0, u16::MAX.into()) as u16),
+        DType::U32 => Scalar::U32(integer(rng, flavour, 0, u32::MAX.into()) as u32),
+        DType::U64 => Scalar::U64(integer(rng, flavour, 0, -1) as u64),
+        DType::I8 => Scalar::I8(integer(rng, flavour, i8::MIN.into(), i8::MAX.into()) as i8),
+        DType::I16 => Scalar::I16(integer(rng, flavour, i16::MIN.into(), i16::MAX.into()) as i16),
+        DType::F16 => Scalar::F16(f16::from_f64(real(rng, flavour))),
+        DType::BF16 => Scalar::BF16(bf16::from_f64(real(rng, flavour))),
         DType::F32 => Scalar::F32(real(rng, flavour) as f32),
         DType::F64 => Scalar::F64(real(rng, flavour)),
         DType::C64 => Scalar::C64(C64::new(real(rng, flavour) as f32, real(rng, flavour) as f32)),

@@ -227,7 +227,9 @@ fn agree_on_values(
     let literal = interpreted(lowered, case)
         .map_err(|error| failure("the interpreter", error.to_string()))?;
     same_results("the interpreter", truth, &literal, Requirement::Bits)?;
-    let small = truth.most_points <= SMALL_DOMAIN;
+    // Engines round what reduces narrow floating-point numbers once.
+    let half = |t: &DType| matches!(t, DType::F16 | DType::BF16);
+    let small = truth.most_points <= SMALL_DOMAIN && !lowered.instance.dtypes.iter().any(half);
     let mut firsts: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
     for Contender { who, group, strict, run } in engines {
         let found = run(lowered, &case.inputs).map_err(|found| failure(who, found))?;

@@ -3,7 +3,7 @@
 use crate::Value;
 use crate::generate::{Input, Layout};
 use ijk_tensor::{TensorView, TensorViewMut};
-use ijk_types::{C64, C128, DType, Element, Scalar};
+use ijk_types::{C64, C128, DType, Element, Scalar, bf16, f16};
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder};
 
 /// An array in its memory.
@@ -81,6 +81,14 @@ by_type! {
     Bool bool;
     I32 i32;
     I64 i64;
+    U8 u8;
+    U16 u16;
+    U32 u32;
+    U64 u64;
+    I8 i8;
+    I16 i16;
+    F16 f16;
+    BF16 bf16;
     F32 f32;
     F64 f64;
     C64 C64;

@@ -3,7 +3,7 @@
 
 use crate::EvalError;
 use crate::reference::surface::advance;
-use crate::reference::value::{Value, position, zero};
+use crate::reference::value::{Value, as_i64, position, zero};
 use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
 use ijk_types::{DType, Monoid, Reducer, Scalar, random, scalar};
 
@@ -183,8 +183,7 @@ impl<'a> Memory<'a> {
     /// The value of an index, if every element that it reads is in bounds.
     fn index(&self, e: &IndexExpr, point: &[i64]) -> Option<i64> {
         e.eval_with(point, &|access| match self.element(access, point).ok()?? {
-            Scalar::I64(value) => Some(value),
-            Scalar::I32(value) => Some(value.into()),
+            element if element.dtype().is_integer() => as_i64(element),
             _ => None,
         })
     }

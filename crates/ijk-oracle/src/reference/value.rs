@@ -1,6 +1,6 @@
 //! Plain dense arrays.
 
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{DType, Scalar, UnaryOp, scalar};
 
 /// A dense array in C order.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,17 +33,17 @@ pub(crate) fn position(shape: &[usize], index: impl IntoIterator<Item = usize>) 
     shape.iter().zip(index).fold(0, |at, (&extent, i)| at * extent + i)
 }
 
+/// An integer as an `i64`, wrapped.
+pub(crate) fn as_i64(x: Scalar) -> Option<i64> {
+    match scalar::unary(UnaryOp::Cast(DType::I64), x) {
+        Ok(Scalar::I64(x)) => Some(x),
+        _ => None,
+    }
+}
+
 /// Zero of an element type.
 pub(crate) fn zero(dtype: DType) -> Scalar {
-    match dtype {
-        DType::Bool => Scalar::Bool(false),
-        DType::I32 => Scalar::I32(0),
-        DType::I64 => Scalar::I64(0),
-        DType::F32 => Scalar::F32(0.0),
-        DType::F64 => Scalar::F64(0.0),
-        DType::C64 => Scalar::C64(C64::new(0.0, 0.0)),
-        DType::C128 => Scalar::C128(C128::new(0.0, 0.0)),
-    }
+    Scalar::zero(dtype)
 }
 
 /// Returns true if two scalars are bitwise equal, except that all NaNs are equal (Rust does not specify sign and
@@ -52,6 +52,9 @@ pub fn same_bits(x: Scalar, y: Scalar) -> bool {
     match (x, y) {
         (Scalar::F32(a), Scalar::F32(b)) => same_f64(a.into(), b.into()),
         (Scalar::F64(a), Scalar::F64(b)) => same_f64(a, b),
+        (Scalar::F16(_), Scalar::F16(_)) | (Scalar::BF16(_), Scalar::BF16(_)) => {
+            same_f64(x.as_f64(), y.as_f64())
+        }
         (Scalar::C64(a), Scalar::C64(b)) => {
             same_f64(a.re.into(), b.re.into()) && same_f64(a.im.into(), b.im.into())
         }

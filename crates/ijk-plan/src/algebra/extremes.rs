@@ -165,7 +165,7 @@ fn monotone(nodes: &[ExprNode], types: &[DType], at: u32) -> Option<Monotone> {
     match nodes[at as usize] {
         ExprNode::Unary(UnaryOp::Neg, x) => moved(x, true),
         ExprNode::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round, x) => moved(x, false),
-        ExprNode::Unary(UnaryOp::Cast(_), x) if types[x as usize].is_float() => moved(x, false),
+        ExprNode::Unary(UnaryOp::Cast(_), x) if is_lane(types[x as usize]) => moved(x, false),
         ExprNode::Binary(op, x, y) => match (op, number(x), number(y)) {
             (Mul | Div, None, Some(c)) if c != 0.0 => moved(x, c < 0.0),
             (Mul, Some(c), None) if c != 0.0 => moved(y, c < 0.0),
@@ -178,6 +178,11 @@ fn monotone(nodes: &[ExprNode], types: &[DType], at: u32) -> Option<Monotone> {
         },
         _ => None,
     }
+}
+
+/// Returns true for floating-point types in which engines compute.
+fn is_lane(t: DType) -> bool {
+    t.is_float() && t.lanes() == t
 }
 
 fn is_sum(node: &ExprNode) -> bool {

@@ -5,6 +5,7 @@
 
 pub(crate) mod facts;
 pub(crate) mod fuse;
+pub(crate) mod lanes;
 pub(crate) mod regions;
 pub(crate) mod selections;
 pub(crate) mod signs;

@@ -246,16 +246,7 @@ pub(crate) fn same(left: &ExprNode, right: &ExprNode) -> bool {
 }
 
 pub(crate) fn same_bits(a: Scalar, b: Scalar) -> bool {
-    let bits = |x: f64, y: f64| (x.to_bits(), y.to_bits());
-    match (a, b) {
-        (Scalar::F32(x), Scalar::F32(y)) => x.to_bits() == y.to_bits(),
-        (Scalar::F64(x), Scalar::F64(y)) => x.to_bits() == y.to_bits(),
-        (Scalar::C64(x), Scalar::C64(y)) => {
-            bits(x.re.into(), x.im.into()) == bits(y.re.into(), y.im.into())
-        }
-        (Scalar::C128(x), Scalar::C128(y)) => bits(x.re, x.im) == bits(y.re, y.im),
-        _ => a == b,
-    }
+    a.same_bits(b)
 }
 
 /// Tells whether the operator can fail for some element type.
@@ -272,11 +263,12 @@ pub(crate) fn can_fail(op: BinaryOp, dtype: DType, right: Option<Scalar>) -> boo
     let right = match right {
         Some(Scalar::I32(x)) => Some(i64::from(x)),
         Some(Scalar::I64(x)) => Some(x),
+        Some(Scalar::U64(x)) => Some(i64::from(x != 0)),
         _ => None,
     };
     match op {
         BinaryOp::Div | BinaryOp::Mod => right.is_none_or(|x| x == 0),
-        BinaryOp::Pow => right.is_none_or(|x| x < 0),
+        BinaryOp::Pow => !dtype.is_unsigned() && right.is_none_or(|x| x < 0),
         _ => false,
     }
 }

@@ -256,6 +256,24 @@ pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
     }
 }
 
+/// Calls `f` with every element of an array in the expression, those in indices of others first.
+pub(crate) fn for_each_element_mut(e: &mut IndexExpr, f: &mut impl FnMut(&mut Access)) {
+    for (_, atom) in e.terms.iter_mut() {
+        match atom {
+            Atom::Axis(_) => {}
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_element_mut(inner, f),
+            Atom::Product(left, right) => {
+                for_each_element_mut(left, f);
+                for_each_element_mut(right, f);
+            }
+            Atom::Element(access) => {
+                access.index.iter_mut().for_each(|e| for_each_element_mut(e, f));
+                f(access);
+            }
+        }
+    }
+}
+
 /// The axis, if the expression is a bare axis.
 pub(crate) fn plain_axis(e: &IndexExpr) -> Option<AxisId> {
     match e.terms[..] {

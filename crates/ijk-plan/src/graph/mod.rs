@@ -191,15 +191,7 @@ impl Graph {
 
 /// Zero of an element type; `false` for booleans.
 pub(crate) fn zero(dtype: DType) -> Scalar {
-    match dtype {
-        DType::Bool => Scalar::Bool(false),
-        DType::I32 => Scalar::I32(0),
-        DType::I64 => Scalar::I64(0),
-        DType::F32 => Scalar::F32(0.0),
-        DType::F64 => Scalar::F64(0.0),
-        DType::C64 => Scalar::C64(Default::default()),
-        DType::C128 => Scalar::C128(Default::default()),
-    }
+    Scalar::zero(dtype)
 }
 
 fn axis_named(number: usize, extent: u64) -> Axis {

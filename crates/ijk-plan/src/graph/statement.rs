@@ -153,6 +153,19 @@ impl Stmt {
         self.guards.iter().for_each(|(e, _)| f(e));
     }
 
+    /// Calls `f` with every index expression of the output, the value and the guards.
+    pub(crate) fn for_each_index_mut(&mut self, mut f: impl FnMut(&mut IndexExpr)) {
+        self.out_index.iter_mut().for_each(&mut f);
+        for node in &mut self.value.nodes {
+            match node {
+                ExprNode::Access(_, index) => index.iter_mut().for_each(&mut f),
+                ExprNode::Index(e) | ExprNode::Random { counter: e, .. } => f(e),
+                _ => {}
+            }
+        }
+        self.guards.iter_mut().for_each(|(e, _)| f(e));
+    }
+
     /// Replaces axis `a` by `map[a]`, over the new axes. `None` on overflow.
     pub(crate) fn substitute(&self, map: &[IndexExpr], axes: Vec<Axis>) -> Option<Self> {
         let extents: Few<u64> = axes.iter().map(|a| a.extent).collect();

@@ -7,7 +7,7 @@ pub(crate) mod argreduce;
 pub(crate) mod axis_order;
 mod caller;
 pub(crate) mod gathered;
-mod reordered;
+pub(crate) mod reordered;
 pub(crate) mod rows;
 pub(crate) mod tables;
 pub(crate) mod transposed_reductions;

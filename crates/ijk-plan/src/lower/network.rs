@@ -20,7 +20,7 @@ use ijk_ir::einsum::{Multiplication, Product, operators};
 use ijk_types::{DType, Reducer};
 
 /// Plans a product of tensors along a path. `None` if it is better planned as a program: a step multiplies more than
-/// two tensors, the result repeats an index, an extent is 0, intermediates are large enough for sweeps or copies to
+/// two tensors, the result repeats an index, elements have to be cast, an extent is 0, intermediates are large enough for sweeps or copies to
 /// pay, or memory is short.
 ///
 /// # Errors
@@ -56,7 +56,8 @@ pub fn plan_product(
 ) -> Result<Option<Plan>, PlanError> {
     let empty = product.extents.contains(&0) || product.shapes.iter().any(|s| s.contains(&0));
     let of_two = path.iter().all(|step| step.len() <= 2);
-    if empty || !of_two || layout.inputs.len() != product.operands.len() {
+    let stored_only = dtype.lanes() != dtype;
+    if empty || stored_only || !of_two || layout.inputs.len() != product.operands.len() {
         return Ok(None);
     }
     let steps = product.steps(path);

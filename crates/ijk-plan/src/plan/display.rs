@@ -75,13 +75,9 @@ fn sweep_axes(sweep: &Sweep) -> String {
 
 fn scalar_text(value: Scalar) -> String {
     match value {
-        Scalar::Bool(x) => x.to_string(),
-        Scalar::I32(x) => x.to_string(),
-        Scalar::I64(x) => x.to_string(),
         Scalar::F32(x) => x.to_string(),
         Scalar::F64(x) => x.to_string(),
-        Scalar::C64(x) => x.to_string(),
-        Scalar::C128(x) => x.to_string(),
+        other => other.to_string(),
     }
 }
 

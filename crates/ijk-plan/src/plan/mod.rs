@@ -178,6 +178,7 @@ impl Contraction {
             DType::I32 | DType::I64 => matches!(map, Add | Sub | Mul | Max | Min),
             DType::F32 | DType::F64 => matches!(map, Add | Sub | Mul | Div | Max | Min),
             DType::C64 | DType::C128 => matches!(map, Add | Sub | Mul),
+            _ => false,
         };
         let distance =
             || dtype.is_float() && matches!(map, Add | Sub) && !matches!(reduce, Monoid::Mul);
@@ -313,6 +314,38 @@ pub struct Nest {
     pub sequential: bool,
     /// The expression it computes.
     pub span: Span,
+}
+
+/// Fewest rows, and columns, of a product of narrow factors that engines have kernels for.
+pub const NARROW_SIDE: usize = 16;
+
+/// Tells whether engines multiply elements of these types, each cast to `wide`, without storing the casts.
+pub fn multiplies_narrow(left: DType, right: DType, wide: DType) -> bool {
+    let whole = |t: DType| matches!(t, DType::U8 | DType::I8 | DType::I16);
+    match wide {
+        DType::I32 => whole(left) && whole(right),
+        DType::F32 => left == DType::BF16 && right == DType::BF16,
+        _ => false,
+    }
+}
+
+/// The two loads whose casts a nest multiplies and adds, if [`multiplies_narrow`] holds for them.
+pub fn narrow_factors(nest: &Nest) -> Option<[usize; 2]> {
+    if nest.reduce != Some(Reducer::Monoid(Monoid::Add)) {
+        return None;
+    }
+    let &Node::Binary(BinaryOp::Mul, x, y) = nest.body.last()? else { return None };
+    let wide = nest.store.dtype;
+    let load = |NodeId(at): NodeId| match nest.body[at as usize] {
+        Node::Unary(UnaryOp::Cast(to), NodeId(of)) if to == wide => match nest.body[of as usize] {
+            Node::Load(load) => Some(load as usize),
+            _ => None,
+        },
+        _ => None,
+    };
+    let loads = [load(x)?, load(y)?];
+    let [left, right] = loads.map(|load| nest.loads[load].dtype);
+    multiplies_narrow(left, right, wide).then_some(loads)
 }
 
 /// Contents of a nest's output before it runs.

@@ -14,7 +14,7 @@ pub use program::run_program;
 use ijk_ir::core::*;
 use ijk_plan::plan::Plan;
 use ijk_plan::{Layout, c_strides, plan};
-use ijk_types::{BinaryOp, DType, Reducer, Scalar, scalar};
+use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
 
 /// The plan of a program in i for arguments of a type and shapes, found to be right.
 pub fn checked_source(source: &str, arguments: &[(DType, &[u64])]) -> Plan {
@@ -66,6 +66,7 @@ pub fn from_int(x: i64, t: DType) -> Scalar {
         DType::F64 => Scalar::F64(x as f64),
         DType::C64 => Scalar::C64(ijk_types::C64::new(x as f32, 1.0)),
         DType::C128 => Scalar::C128(ijk_types::C128::new(x as f64, 1.0)),
+        _ => scalar::unary(UnaryOp::Cast(t), Scalar::I64(x)).expect("a cast of an integer"),
     }
 }
 
@@ -78,6 +79,7 @@ fn as_float(x: Scalar) -> f64 {
         Scalar::F64(x) => x,
         Scalar::C64(z) => f64::from(z.re + 3.0 * z.im),
         Scalar::C128(z) => z.re + 3.0 * z.im,
+        other => other.as_f64(),
     }
 }
 

@@ -138,6 +138,7 @@ impl Maker {
             DType::F64 => Scalar::F64(f),
             DType::C64 => Scalar::C64(C64::new(f as f32, self.random.between(-2, 2) as f32)),
             DType::C128 => Scalar::C128(C128::new(f, self.random.between(-2, 2) as f64)),
+            _ => scalar::unary(UnaryOp::Cast(dtype), Scalar::I64(x)).expect("a cast"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::arrays::{is_masked, readonly};
 use crate::error::DTypeError;
+use ijk::__private::Ordered;
 use ijk::blocks::{ElementType, Lists, Value};
 use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, Scalar};
@@ -105,6 +106,14 @@ fn kind(any: &Bound<'_, PyAny>, at: &[usize]) -> PyResult<Kind> {
 /// The name of one of NumPy's types.
 fn short(name: &str) -> &str {
     match name {
+        "uint8" => "u8",
+        "uint16" => "u16",
+        "uint32" => "u32",
+        "uint64" => "u64",
+        "int8" => "i8",
+        "int16" => "i16",
+        "float16" => "f16",
+        "bfloat16" => "bf16",
         "int32" => "i32",
         "int64" => "i64",
         "float32" => "f32",
@@ -221,17 +230,30 @@ fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
     let any = &if any.hasattr("dtype")? { any.call_method0("item")? } else { any.clone() };
     let beyond = || PyValueError::new_err(format!("{any} is beyond the numbers of {dtype}"));
     let whole = || {
-        any.extract::<i64>().map_err(|error| {
+        any.extract::<i128>().map_err(|error| {
             match error.is_instance_of::<PyOverflowError>(any.py()) {
                 true => beyond(),
                 false => error,
             }
         })
     };
+    macro_rules! integer {
+        ($variant:ident) => {
+            Scalar::$variant(whole()?.try_into().map_err(|_| beyond())?)
+        };
+    }
     Ok(match dtype {
         DType::Bool => Scalar::Bool(any.extract()?),
-        DType::I32 => Scalar::I32(i32::try_from(whole()?).map_err(|_| beyond())?),
-        DType::I64 => Scalar::I64(whole()?),
+        DType::U8 => integer!(U8),
+        DType::U16 => integer!(U16),
+        DType::U32 => integer!(U32),
+        DType::U64 => integer!(U64),
+        DType::I8 => integer!(I8),
+        DType::I16 => integer!(I16),
+        DType::I32 => integer!(I32),
+        DType::I64 => integer!(I64),
+        DType::F16 => Scalar::F16(any.extract::<f64>()?.to_f16()),
+        DType::BF16 => Scalar::BF16(any.extract::<f64>()?.to_bf16()),
         DType::F32 => Scalar::F32(any.extract()?),
         DType::F64 => Scalar::F64(any.extract()?),
         DType::C64 | DType::C128 => {
@@ -260,6 +282,13 @@ pub fn objects<'py>(py: Python<'py>, lists: &Lists) -> PyResult<Bound<'py, PyAny
 fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Number(Scalar::Bool(x)) => x.into_bound_py_any(py),
+        Value::Number(Scalar::U8(x)) => x.into_bound_py_any(py),
+        Value::Number(Scalar::U16(x)) => x.into_bound_py_any(py),
+        Value::Number(Scalar::U32(x)) => x.into_bound_py_any(py),
+        Value::Number(Scalar::U64(x)) => x.into_bound_py_any(py),
+        Value::Number(Scalar::I8(x)) => x.into_bound_py_any(py),
+        Value::Number(Scalar::I16(x)) => x.into_bound_py_any(py),
+        Value::Number(x @ (Scalar::F16(_) | Scalar::BF16(_))) => x.as_f64().into_bound_py_any(py),
         Value::Number(Scalar::I32(x)) => x.into_bound_py_any(py),
         Value::Number(Scalar::I64(x)) => x.into_bound_py_any(py),
         Value::Number(Scalar::F32(x)) => x.into_bound_py_any(py),

@@ -12,11 +12,19 @@ pub(crate) struct Stored {
     pub swapped: bool,
 }
 
-/// NumPy's kind and size of each element type.
-const CODES: [(&str, DType); 7] = [
+/// NumPy's kind and size of each element type. NumPy has no `bf16`; the package `ml_dtypes` stores it as raw bytes.
+const CODES: [(&str, DType); 15] = [
     ("b1", DType::Bool),
+    ("u1", DType::U8),
+    ("u2", DType::U16),
+    ("u4", DType::U32),
+    ("u8", DType::U64),
+    ("i1", DType::I8),
+    ("i2", DType::I16),
     ("i4", DType::I32),
     ("i8", DType::I64),
+    ("f2", DType::F16),
+    ("V2", DType::BF16),
     ("f4", DType::F32),
     ("f8", DType::F64),
     ("c8", DType::C64),
@@ -24,18 +32,7 @@ const CODES: [(&str, DType); 7] = [
 ];
 
 /// NumPy type to convert other number types to.
-const CASTS: [(&str, &str); 10] = [
-    ("i1", "int32"),
-    ("u1", "int32"),
-    ("i2", "int32"),
-    ("u2", "int32"),
-    ("u4", "int64"),
-    ("u8", "int64"),
-    ("f2", "float32"),
-    ("f12", "float64"),
-    ("f16", "float64"),
-    ("c32", "complex128"),
-];
+const CASTS: [(&str, &str); 3] = [("f12", "float64"), ("f16", "float64"), ("c32", "complex128")];
 
 /// Kinds of elements that are not numbers, in words.
 const KINDS: [(char, &str); 7] = [
@@ -52,7 +49,7 @@ const KINDS: [(char, &str); 7] = [
 pub(crate) fn describe(dtype: DType) -> String {
     let code = CODES.iter().find(|(_, t)| *t == dtype).map_or("", |(code, _)| code);
     let order = match (dtype, cfg!(target_endian = "big")) {
-        (DType::Bool, _) => '|',
+        (DType::Bool | DType::U8 | DType::I8, _) => '|',
         (_, true) => '>',
         (_, false) => '<',
     };
@@ -111,18 +108,20 @@ mod tests {
         let big = parse(&Value::Str(">c16".into())).unwrap();
         assert_eq!(big, Stored { dtype: DType::C128, swapped: cfg!(target_endian = "little") });
         assert!(!parse(&Value::Str(">b1".into())).unwrap().swapped);
+        for bytes in ["<V2", "|V2"] {
+            assert_eq!(parse(&Value::Str(bytes.into())).unwrap().dtype, DType::BF16);
+        }
     }
 
     #[test]
     fn others_are_explained() {
         let message = |text: &str| parse(&Value::Str(text.into())).unwrap_err().to_string();
-        assert!(message("|u1").contains("np.load(path).astype(np.int32)"));
-        assert!(message("<f2").contains("astype(np.float32)"));
+        assert!(message("<f16").contains("np.load(path).astype(np.float64)"));
         assert!(message("|O").contains("Python objects"));
         assert!(message("<U5").contains("text"));
         assert!(message("|V8").contains("records"));
         assert!(message("").contains("type \"\" are not supported"));
-        assert!(message("é").contains("i32, i64, f32, f64"));
+        assert!(message("é").contains("f16, bf16, f32, f64"));
         assert!(parse(&Value::List(vec![])).unwrap_err().to_string().contains("records"));
     }
 }

@@ -62,7 +62,7 @@ pub enum Problem {
     Rank(usize),
     /// Elements of a type that programs do not have.
     #[error(
-        "elements of type {descr} are not supported; bool, i32, i64, f32, f64, c64, c128 are{hint}"
+        "elements of type {descr} are not supported; {types} are{hint}", types = ijk_types::DType::ALL.map(|t| t.name()).join(", ")
     )]
     Dtype {
         /// The type, as NumPy describes it.

@@ -158,6 +158,8 @@ fn decode_with(
 /// Reverses the bytes of every number (of both, of complex ones).
 fn swap_bytes(bytes: &mut [u8], dtype: DType) {
     match dtype.real().size() {
+        1 => {}
+        2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|number| number.reverse()),
         4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|number| number.reverse()),
         _ => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|number| number.reverse()),
     }

@@ -1,7 +1,16 @@
 //! `bool`: `+` is or, `*` is and, false is less than true.
 
 use super::{Element, Ordered};
-use crate::{DType, Literal, LiteralError, Monoid, Scalar};
+use crate::{DType, Literal, LiteralError, Monoid, Scalar, bf16, f16};
+
+macro_rules! casts_of_bool {
+    ($($t:ident $method:ident),*) => {
+        $(#[inline(always)]
+        fn $method(self) -> $t {
+            self.into()
+        })*
+    };
+}
 
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
@@ -69,13 +78,15 @@ impl Ordered for bool {
     fn to_bool(self) -> bool {
         self
     }
+    casts_of_bool!(u8 to_u8, u16 to_u16, u32 to_u32, u64 to_u64, i8 to_i8, i16 to_i16);
+    casts_of_bool!(i32 to_i32, i64 to_i64);
     #[inline(always)]
-    fn to_i32(self) -> i32 {
-        self.into()
+    fn to_f16(self) -> f16 {
+        if self { f16::ONE } else { f16::ZERO }
     }
     #[inline(always)]
-    fn to_i64(self) -> i64 {
-        self.into()
+    fn to_bf16(self) -> bf16 {
+        if self { bf16::ONE } else { bf16::ZERO }
     }
     #[inline(always)]
     fn to_f32(self) -> f32 {

@@ -2,7 +2,7 @@
 
 use super::{Element, Inexact, Number, Ordered, OrderedNumber, Real};
 use crate::math::{double, single};
-use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError};
+use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError, bf16, f16};
 
 macro_rules! forward {
     ($module:ident: $($function:ident)*) => {
@@ -88,7 +88,7 @@ macro_rules! float {
             fn to_bool(self) -> bool {
                 self != 0.0
             }
-            casts!($to);
+            casts!($to, $t);
         }
 
         impl Number for $t {

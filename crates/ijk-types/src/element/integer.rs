@@ -1,7 +1,7 @@
-//! `i32` and `i64`: arithmetic wraps, division rounds down.
+//! Integers: arithmetic wraps, division rounds down.
 
 use super::{Element, Number, Ordered, OrderedNumber};
-use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError};
+use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError, bf16, f16};
 
 macro_rules! integer {
     ($t:ident, $variant:ident, $to:ident) => {
@@ -74,7 +74,7 @@ macro_rules! integer {
             fn to_bool(self) -> bool {
                 self != 0
             }
-            casts!($to);
+            casts!($to, f32);
         }
 
         impl Number for $t {
@@ -89,11 +89,12 @@ macro_rules! integer {
                 }
                 let quotient = self.wrapping_div(right);
                 let rest = self.wrapping_rem(right);
-                Ok(quotient - $t::from(rest != 0 && (rest < 0) != (right < 0)))
+                let below = rest != 0 && Sign::is_negative(rest) != Sign::is_negative(right);
+                Ok(quotient - $t::from(below))
             }
             #[inline(always)]
             fn pow(self, right: Self) -> Result<Self, ScalarError> {
-                if right < 0 {
+                if Sign::is_negative(right) {
                     return Err(ScalarError::NegativePower);
                 }
                 let (mut result, mut square, mut exponent) = (1, self, right);
@@ -111,7 +112,7 @@ macro_rules! integer {
             }
             #[inline(always)]
             fn abs(self) -> Self {
-                self.wrapping_abs()
+                Sign::abs(self)
             }
             no_imaginary_part!();
         }
@@ -119,7 +120,7 @@ macro_rules! integer {
         impl OrderedNumber for $t {
             #[inline(always)]
             fn sign(self) -> Self {
-                self.signum()
+                Sign::signum(self)
             }
             #[inline(always)]
             fn modulo(self, right: Self) -> Result<Self, ScalarError> {
@@ -127,12 +128,61 @@ macro_rules! integer {
                     return Err(ScalarError::DivisionByZero);
                 }
                 let rest = self.wrapping_rem(right);
-                Ok(rest + if rest != 0 && (rest < 0) != (right < 0) { right } else { 0 })
+                let below = rest != 0 && Sign::is_negative(rest) != Sign::is_negative(right);
+                Ok(rest + if below { right } else { 0 })
             }
         }
     };
 }
 
+/// The functions that differ by signedness.
+trait Sign: Copy {
+    fn is_negative(self) -> bool;
+    fn abs(self) -> Self;
+    fn signum(self) -> Self;
+}
+
+macro_rules! signs {
+    ($($signed:ident $unsigned:ident),*) => {$(
+        impl Sign for $signed {
+            #[inline(always)]
+            fn is_negative(self) -> bool {
+                self < 0
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.wrapping_abs()
+            }
+            #[inline(always)]
+            fn signum(self) -> Self {
+                <$signed>::signum(self)
+            }
+        }
+        impl Sign for $unsigned {
+            #[inline(always)]
+            fn is_negative(self) -> bool {
+                false
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn signum(self) -> Self {
+                Ord::min(self, 1)
+            }
+        }
+    )*};
+}
+
+signs!(i8 u8, i16 u16, i32 u32, i64 u64);
+
+integer!(u8, U8, to_u8);
+integer!(u16, U16, to_u16);
+integer!(u32, U32, to_u32);
+integer!(u64, U64, to_u64);
+integer!(i8, I8, to_i8);
+integer!(i16, I16, to_i16);
 integer!(i32, I32, to_i32);
 integer!(i64, I64, to_i64);
 
@@ -161,6 +211,17 @@ mod tests {
         assert_eq!(Number::pow(2, 32), Ok(0));
         assert_eq!(Number::pow(-1, i64::MAX), Ok(-1));
         assert_eq!(Number::pow(2, -1), Err(ScalarError::NegativePower));
+    }
+
+    #[test]
+    fn unsigned_numbers_have_no_sign() {
+        assert_eq!(Number::div(250u8, 7), Ok(35));
+        assert_eq!(u64::MAX.modulo(10), Ok(5));
+        assert_eq!(Number::pow(3u8, 255), Ok(171));
+        assert_eq!((Number::neg(1u16), Number::abs(200u8)), (u16::MAX, 200));
+        assert_eq!((OrderedNumber::sign(200u8), OrderedNumber::sign(0u8)), (1, 0));
+        assert_eq!(Number::recip(0u32), Err(ScalarError::DivisionByZero));
+        assert_eq!((Number::recip(1u32), Number::recip(2u32)), (Ok(1), Ok(0)));
     }
 
     #[test]

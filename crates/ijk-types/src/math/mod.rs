@@ -42,6 +42,7 @@ pub mod double;
 mod error;
 mod exponential;
 mod float;
+pub mod half;
 mod logarithm;
 mod power;
 pub mod single;

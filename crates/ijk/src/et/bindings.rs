@@ -1,7 +1,7 @@
 //! Bindings of arrays, ranks and extents to names of a program.
 
 use ijk_tensor::TensorView;
-use ijk_types::DType;
+use ijk_types::{DType, bf16, f16};
 use ndarray::{ArrayView, IxDyn, ShapeBuilder};
 use num_complex::{Complex32, Complex64};
 
@@ -196,6 +196,14 @@ pub(super) fn outline(dtype: DType, shape: &[usize]) -> Option<TensorView<'stati
         DType::Bool => view!(&[false]),
         DType::I32 => view!(&[0i32]),
         DType::I64 => view!(&[0i64]),
+        DType::U8 => view!(&[0u8]),
+        DType::U16 => view!(&[0u16]),
+        DType::U32 => view!(&[0u32]),
+        DType::U64 => view!(&[0u64]),
+        DType::I8 => view!(&[0i8]),
+        DType::I16 => view!(&[0i16]),
+        DType::F16 => view!(&[const { f16::ZERO }]),
+        DType::BF16 => view!(&[const { bf16::ZERO }]),
         DType::F32 => view!(&[0f32]),
         DType::F64 => view!(&[0f64]),
         DType::C64 => view!(&[const { Complex32::new(0.0, 0.0) }]),

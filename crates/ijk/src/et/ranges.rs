@@ -1,7 +1,7 @@
 //! Least and greatest elements of index arrays, from which extents follow.
 
 use ijk_tensor::{TensorError, TensorView};
-use ijk_types::{DType, Element};
+use ijk_types::{Ordered, with_ordered};
 use ndarray::{ArrayViewD, Axis};
 
 /// Least and greatest elements for each position of an axis, or of the whole array; `None` if there are no elements.
@@ -9,13 +9,10 @@ pub(super) fn ranges(
     array: &TensorView<'_>,
     axis: Option<u32>,
 ) -> Result<Vec<Option<(i64, i64)>>, TensorError> {
-    match array.dtype() {
-        DType::I32 => of(&array.to_ndarray::<i32>()?, axis),
-        _ => of(&array.to_ndarray::<i64>()?, axis),
-    }
+    with_ordered!(array.dtype(), T => of(&array.to_ndarray::<T>()?, axis), else Ok(Vec::new()))
 }
 
-fn of<T: Element + Into<i64>>(
+fn of<T: Ordered>(
     array: &ArrayViewD<'_, T>,
     axis: Option<u32>,
 ) -> Result<Vec<Option<(i64, i64)>>, TensorError> {
@@ -25,11 +22,11 @@ fn of<T: Element + Into<i64>>(
     })
 }
 
-fn range<T: Element + Into<i64>>(array: &ArrayViewD<'_, T>) -> Option<(i64, i64)> {
+fn range<T: Ordered>(array: &ArrayViewD<'_, T>) -> Option<(i64, i64)> {
     array.iter().fold(None, |range, &x| {
-        let x: i64 = x.into();
+        let x = x.to_i64();
         let (least, greatest) = range.unwrap_or((x, x));
-        Some((least.min(x), greatest.max(x)))
+        Some((Ord::min(least, x), Ord::max(greatest, x)))
     })
 }
 

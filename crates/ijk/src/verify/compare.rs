@@ -1,7 +1,7 @@
 //! Comparison of results with those of a reference.
 
 use ijk_tensor::{Tensor, TensorError};
-use ijk_types::DType;
+use ijk_types::{DType, bf16, f16};
 use std::fmt;
 
 /// Difference of two arrays.
@@ -92,6 +92,8 @@ pub(super) fn compare(
 /// The distance from 1 to the next number; 0 for types that are exact.
 pub(super) fn epsilon_of(dtype: DType) -> f64 {
     match dtype {
+        DType::F16 => f16::EPSILON.into(),
+        DType::BF16 => bf16::EPSILON.into(),
         DType::F32 => f32::EPSILON.into(),
         DType::F64 => f64::EPSILON,
         _ => 0.0,

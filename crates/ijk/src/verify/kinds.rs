@@ -68,7 +68,8 @@ impl Kinds {
         match function {
             F::Eq | F::Ne | F::Lt | F::Le | F::Gt | F::Ge | F::And | F::Or | F::Not => Kind::Bool,
             F::CastBool => Kind::Bool,
-            F::CastI32 | F::CastI64 => Kind::Int,
+            F::CastU8 | F::CastU16 | F::CastU32 | F::CastU64 => Kind::Int,
+            F::CastI8 | F::CastI16 | F::CastI32 | F::CastI64 => Kind::Int,
             F::Add | F::Mul | F::Sub | F::Max | F::Min | F::Mod => self.join(args),
             F::Abs | F::Sign | F::Floor | F::Ceil | F::Round => self.join(args),
             F::Conj | F::Re | F::Im => self.join(args),
@@ -90,7 +91,10 @@ pub(super) fn has_f32(program: &Program) -> bool {
 
 fn casts(v: &Value) -> bool {
     match v {
-        Value::Call { function, args, .. } => function.0 == F::CastF32 || args.iter().any(casts),
+        Value::Call { function, args, .. } => {
+            let single = matches!(function.0, F::CastF16 | F::CastBf16 | F::CastF32);
+            single || args.iter().any(casts)
+        }
         Value::Random { lo, hi, .. } => casts(lo) || casts(hi),
         Value::Sum(terms, _) => terms.iter().any(|(_, term)| casts(term)),
         Value::Product(first, rest, _) => casts(first) || rest.iter().any(|(_, f)| casts(f)),

@@ -6,7 +6,7 @@ use ijk_ir::einsum::{Product, symbolic};
 use ijk_oracle::random::{Layout, Placed, Rng, View};
 use ijk_oracle::{Value, evaluate_einsum, interpret};
 use ijk_syntax::einsum::{Subscripts, Term};
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{C64, C128, DType, Scalar, UnaryOp, scalar};
 use std::sync::LazyLock;
 
 /// Upper bounds of points and operands, so that sums of small integers are exact.
@@ -147,6 +147,7 @@ fn value(dtype: DType, shape: &[usize], seed: usize) -> Value {
         DType::F64 => Scalar::F64(real().into()),
         DType::C64 => Scalar::C64(C64::new(real() as f32, real() as f32)),
         DType::C128 => Scalar::C128(C128::new(real().into(), real().into())),
+        _ => scalar::unary(UnaryOp::Cast(dtype), Scalar::I32(real())).expect("a cast"),
     };
     let data = (0..shape.iter().product()).map(|_| element()).collect();
     Value { dtype, shape: shape.to_vec(), data }

@@ -60,7 +60,7 @@ pub(super) enum ZarrError {
     #[error("elements of `{found}` are not supported; those that are: {}", element_types())]
     ElementType { found: String },
     #[error("fill value {value} of elements of {of} is not supported; allowed are {allowed}")]
-    Fill { value: String, of: DType, allowed: &'static str },
+    Fill { value: String, of: DType, allowed: String },
     #[error("elements of {0} cannot be stored as Zarr")]
     Lists(String),
     #[error("{what} `{name}` is not supported; {known}")]

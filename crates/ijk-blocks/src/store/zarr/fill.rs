@@ -1,7 +1,7 @@
 //! Fill values, as the specification spells them and as others do.
 
 use super::error::ZarrError;
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{C64, C128, DType, Monoid, Ordered, Scalar, bf16, f16, scalar};
 use serde_json::Value;
 
 /// The fill value of elements of a type. `null` is 0, as it is for zarr-python.
@@ -11,8 +11,16 @@ pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, ZarrError> {
     }
     let fill = match dtype {
         DType::Bool => truth(value).map(Scalar::Bool),
-        DType::I32 => integer(value).and_then(|n| i32::try_from(n).ok()).map(Scalar::I32),
-        DType::I64 => integer(value).map(Scalar::I64),
+        DType::U8 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::U8),
+        DType::U16 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::U16),
+        DType::U32 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::U32),
+        DType::U64 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::U64),
+        DType::I8 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::I8),
+        DType::I16 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::I16),
+        DType::I32 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::I32),
+        DType::I64 => integer(value).and_then(|n| n.try_into().ok()).map(Scalar::I64),
+        DType::F16 => half(value, f16::from_bits).map(Scalar::F16),
+        DType::BF16 => half(value, bf16::from_bits).map(Scalar::BF16),
         DType::F32 => single(value).map(Scalar::F32),
         DType::F64 => double(value).map(Scalar::F64),
         DType::C64 => parts(value, single).map(|[re, im]| Scalar::C64(C64::new(re, im))),
@@ -26,20 +34,23 @@ pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, ZarrError> {
 }
 
 /// Accepted spellings, for messages.
-fn allowed(dtype: DType) -> &'static str {
+fn allowed(dtype: DType) -> String {
+    let bits = |bits: &str| {
+        format!(r#"numbers, "NaN", "Infinity", "-Infinity", bits such as "0x{bits}", and null"#)
+    };
+    let whole = |[least, greatest]: [Scalar; 2]| {
+        format!("whole numbers from {least} to {greatest}, and null")
+    };
     match dtype {
-        DType::Bool => "true, false, 0, 1 and null",
-        DType::I32 => "whole numbers from -2147483648 to 2147483647, and null",
-        DType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807, and null",
-        DType::F32 => {
-            r#"numbers, "NaN", "Infinity", "-Infinity", bits such as "0x7fc00000", and null"#
-        }
-        DType::F64 => {
-            r#"numbers, "NaN", "Infinity", "-Infinity", bits such as "0x7ff8000000000000", and null"#
-        }
+        DType::Bool => "true, false, 0, 1 and null".into(),
+        DType::F16 => bits("7e00"),
+        DType::BF16 => bits("7fc0"),
+        DType::F32 => bits("7fc00000"),
+        DType::F64 => bits("7ff8000000000000"),
         DType::C64 | DType::C128 => {
-            r#"pairs such as [0.0, "NaN"], of what floating-point numbers may be, and null"#
+            r#"pairs such as [0.0, "NaN"], of what floating-point numbers may be, and null"#.into()
         }
+        _ => whole([Monoid::Max, Monoid::Min].map(|m| scalar::identity(m, dtype))),
     }
 }
 
@@ -57,13 +68,11 @@ fn truth(value: &Value) -> Option<bool> {
 }
 
 /// A whole number, which may be spelled as another one or as text.
-fn integer(value: &Value) -> Option<i64> {
-    let whole = |x: f64| {
-        let is_one = x.fract() == 0.0 && x >= -(2f64.powi(63)) && x < 2f64.powi(63);
-        is_one.then_some(x as i64)
-    };
+fn integer(value: &Value) -> Option<i128> {
+    let whole = |x: f64| (x.fract() == 0.0 && x.abs() <= 2f64.powi(64)).then_some(x as i128);
     match value {
-        Value::Number(number) if number.is_u64() || number.is_i64() => number.as_i64(),
+        Value::Number(number) if number.is_i64() => number.as_i64().map(i128::from),
+        Value::Number(number) if number.is_u64() => number.as_u64().map(i128::from),
         Value::Number(number) => number.as_f64().and_then(whole),
         Value::String(text) => match text.trim().parse() {
             Ok(number) => Some(number),
@@ -71,6 +80,13 @@ fn integer(value: &Value) -> Option<i64> {
             Err(_) => text.trim().parse().ok().and_then(whole),
         },
         _ => None,
+    }
+}
+
+fn half<T: Ordered>(value: &Value, of_bits: impl Fn(u16) -> T) -> Option<T> {
+    match bits(value, 4) {
+        Some(bits) => Some(of_bits(bits? as u16)),
+        None => number(value).map(Ordered::cast),
     }
 }
 
@@ -137,6 +153,11 @@ mod tests {
             (json!("9223372036854775807"), Scalar::I64(i64::MAX)),
             (json!(-(2f64.powi(63))), Scalar::I64(i64::MIN)),
             (json!(null), Scalar::I64(0)),
+            (json!(u64::MAX), Scalar::U64(u64::MAX)),
+            (json!("255"), Scalar::U8(255)),
+            (json!(-128), Scalar::I8(-128)),
+            (json!(0.1), Scalar::F16(f16::from_f32(0.1))),
+            (json!("0x3f80"), Scalar::BF16(bf16::ONE)),
             (json!(0.1), Scalar::F32(0.1)),
             (json!("NaN"), f32_bits(0x7fc0_0000)),
             (json!("0x7fc00001"), f32_bits(0x7fc0_0001)),
@@ -163,6 +184,10 @@ mod tests {
             (json!([true]), DType::Bool),
             (json!(2147483648u32), DType::I32),
             (json!(0.5), DType::I32),
+            (json!(-1), DType::U8),
+            (json!(256), DType::U8),
+            (json!(1.9e19), DType::U64),
+            (json!("0x7fc00000"), DType::F16),
             (json!("NaN"), DType::I64),
             (json!("9223372036854775808"), DType::I64),
             (json!(u64::MAX), DType::I64),

@@ -93,6 +93,7 @@ impl Kernel for FindAlgebra {
             DType::F64 => float::<S::F64>(map, reduce, [0., 1., f64::NEG_INFINITY, f64::INFINITY]),
             DType::C64 => complex::<S::F32>(map, reduce, [0., 1.]),
             DType::C128 => complex::<S::F64>(map, reduce, [0., 1.]),
+            _ => None,
         }
     }
 }

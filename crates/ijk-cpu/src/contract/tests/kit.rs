@@ -28,15 +28,7 @@ pub(super) struct Data {
 
 /// Elements as bytes.
 pub(super) fn bytes(value: Scalar) -> Vec<u8> {
-    match value {
-        Scalar::Bool(x) => vec![u8::from(x)],
-        Scalar::I32(x) => x.to_ne_bytes().to_vec(),
-        Scalar::I64(x) => x.to_ne_bytes().to_vec(),
-        Scalar::F32(x) => x.to_ne_bytes().to_vec(),
-        Scalar::F64(x) => x.to_ne_bytes().to_vec(),
-        Scalar::C64(x) => [x.re.to_ne_bytes(), x.im.to_ne_bytes()].concat(),
-        Scalar::C128(x) => [x.re.to_ne_bytes(), x.im.to_ne_bytes()].concat(),
-    }
+    value.to_ne_bytes()[..value.dtype().size()].to_vec()
 }
 
 pub(super) fn scalar_of(t: DType, b: &[u8]) -> Scalar {
@@ -50,6 +42,7 @@ pub(super) fn scalar_of(t: DType, b: &[u8]) -> Scalar {
         DType::F64 => Scalar::F64(f64_at(0)),
         DType::C64 => Scalar::C64(C64::new(f32_at(0), f32_at(4))),
         DType::C128 => Scalar::C128(C128::new(f64_at(0), f64_at(8))),
+        _ => unreachable!("no contraction has it"),
     }
 }
 
@@ -69,6 +62,7 @@ pub(super) fn value(t: DType, dice: &mut Dice, special: bool, product: bool) -> 
         DType::F64 => Scalar::F64(x),
         DType::C64 => Scalar::C64(C64::new(n as f32, if product { 0.0 } else { m as f32 })),
         DType::C128 => Scalar::C128(C128::new(n as f64, if product { 0.0 } else { m })),
+        _ => unreachable!("no contraction has it"),
     }
 }
 

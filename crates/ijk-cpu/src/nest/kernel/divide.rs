@@ -97,7 +97,7 @@ macro_rules! divide {
                 // The smallest power of two that is at least the divisor.
                 let log = d.next_power_of_two().trailing_zeros();
                 let factor = ((((1 << log) - d) << $u::BITS) / d + 1) as $u;
-                Reciprocal { factor, first: log.min(1), second: log.saturating_sub(1) }
+                Reciprocal { factor, first: Ord::min(log, 1), second: log.saturating_sub(1) }
             }
 
             #[inline(always)]

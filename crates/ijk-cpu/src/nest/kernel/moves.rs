@@ -10,6 +10,7 @@ use std::hint::select_unpredictable;
 /// Word for moving elements: the size of an element, with an alignment no stricter than that of any element type.
 pub(crate) trait Word: Copy {}
 impl Word for u8 {}
+impl Word for u16 {}
 impl Word for u32 {}
 impl Word for u64 {}
 /// `Complex32`.
@@ -127,6 +128,7 @@ fn kernels<W: Word>(level: Level) -> MoveKernels {
 pub(crate) fn moves(t: ijk_types::DType, level: Level) -> MoveKernels {
     match (t.size(), t.is_complex()) {
         (1, _) => kernels::<u8>(level),
+        (2, _) => kernels::<u16>(level),
         (4, _) => kernels::<u32>(level),
         (8, false) => kernels::<u64>(level),
         (8, true) => kernels::<[u32; 2]>(level),

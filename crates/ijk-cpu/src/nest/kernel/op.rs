@@ -138,6 +138,31 @@ impl<T: OrderedNumber> Op1 for IntRecip<T> {
     }
 }
 
+/// Operators on integers without a kernel of their own.
+macro_rules! fallible {
+    ($($name:ident: $function:ident;)*) => {$(
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: OrderedNumber> Op2 for $name<T> {
+            type In = T;
+            type Out = T;
+            #[inline(always)]
+            fn apply(a: T, b: T) -> T {
+                total(a.$function(b))
+            }
+            #[inline(always)]
+            fn fault(a: T, b: T) -> u32 {
+                a.$function(b).map_or_else(fault_of, |_| 0)
+            }
+        }
+    )*};
+}
+
+fallible! {
+    AnyDiv: div;
+    AnyMod: modulo;
+    AnyPow: pow;
+}
+
 /// The value of a fallible operator; the default if it fails, since a fault is reported separately.
 #[inline(always)]
 fn total<T: Default>(value: Result<T, ScalarError>) -> T {

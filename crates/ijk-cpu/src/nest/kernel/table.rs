@@ -2,6 +2,7 @@
 
 use super::divide::{Quotient, Remainder, divided};
 use super::map::{TileKernel, heavy, light, one};
+use super::moves::moves;
 use super::op::*;
 use super::power::{IntPow, powers, whole_powers};
 use super::strips::{
@@ -9,7 +10,7 @@ use super::strips::{
     stripped2,
 };
 use crate::simd::Level;
-use ijk_types::{BinaryOp, C64, C128, DType, UnaryOp};
+use ijk_types::{BinaryOp, C64, C128, DType, UnaryOp, bf16, f16};
 
 /// Evaluates to a kernel of `$op<T>`, with `T` the type of `$t`, if it is among the listed ones.
 macro_rules! of {
@@ -77,6 +78,9 @@ pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<TileKernel> {
 
 /// The kernel of a cast.
 fn cast(from: DType, to: DType, level: Level) -> Option<TileKernel> {
+    if let Some(kernel) = stored(from, to, level) {
+        return Some(kernel);
+    }
     if to.is_complex() {
         return to_complex(from, to, level);
     }
@@ -95,6 +99,34 @@ fn cast(from: DType, to: DType, level: Level) -> Option<TileKernel> {
         };
     }
     from!(Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64)
+}
+
+/// The kernel of a cast between a type that is only stored and one that is computed with.
+fn stored(from: DType, to: DType, level: Level) -> Option<TileKernel> {
+    use DType::{BF16, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    match (from, to) {
+        (U8, I32) => one::<Cast<u8, i32>>(level),
+        (I8, I32) => one::<Cast<i8, i32>>(level),
+        (U16, I32) => one::<Cast<u16, i32>>(level),
+        (I16, I32) => one::<Cast<i16, i32>>(level),
+        (U32, I64) => one::<Cast<u32, i64>>(level),
+        (F16, F32) => one::<Cast<f16, f32>>(level),
+        (BF16, F32) => one::<Cast<bf16, f32>>(level),
+        (I32, U8 | I8) => one::<Cast<i32, u8>>(level),
+        (I32, U16 | I16) => one::<Cast<i32, u16>>(level),
+        (I64, U32) => one::<Cast<i64, i32>>(level),
+        (F32, F16) => one::<Cast<f32, f16>>(level),
+        (F32, BF16) => one::<Cast<f32, bf16>>(level),
+        (F64, F16) => one::<Cast<f64, f16>>(level),
+        (F64, BF16) => one::<Cast<f64, bf16>>(level),
+        // The same bits.
+        (U64, I64) | (I64, U64) => Some(moves(to, level).copy),
+        (U64, F32) => one::<Cast<u64, f32>>(level),
+        (U64, F64) => one::<Cast<u64, f64>>(level),
+        (F32, U64) => one::<Cast<f32, u64>>(level),
+        (F64, U64) => one::<Cast<f64, u64>>(level),
+        _ => None,
+    }
 }
 
 /// The kernel of a cast of a float to an integer type.
@@ -122,7 +154,7 @@ fn to_complex(from: DType, to: DType, level: Level) -> Option<TileKernel> {
 /// Returns true if the kernels of an operator on type `t` support a splat as one operand.
 pub(crate) fn takes_splat(op: BinaryOp, t: DType) -> bool {
     let functions = matches!(op, BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot);
-    !(functions || op == BinaryOp::Pow && t.is_complex())
+    !(functions || op == BinaryOp::Pow && t.is_complex() || t == DType::U64)
 }
 
 /// Returns true if an operator on type `t` takes much longer than a load.
@@ -140,6 +172,9 @@ fn real(t: DType) -> bool {
 /// does not support the type. For `Gt` and `Ge`, exchange the operands of `Lt` and `Le`.
 pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> Option<TileKernel> {
     match op {
+        BinaryOp::Div if t == DType::U64 => heavy::<AnyDiv<u64>>(level, a, b),
+        BinaryOp::Mod if t == DType::U64 => heavy::<AnyMod<u64>>(level, a, b),
+        BinaryOp::Pow if t == DType::U64 => heavy::<AnyPow<u64>>(level, a, b),
         BinaryOp::Add => of!(t, ALL, light::<Add>(level, a, b)),
         BinaryOp::Mul => of!(t, ALL, light::<Mul>(level, a, b)),
         BinaryOp::Sub => of!(t, NUMBER, light::<Sub>(level, a, b)),
@@ -234,6 +269,38 @@ mod tests {
         check::<f64, i64>(&wide);
         check::<f32, i32>(&narrow);
         check::<f32, i64>(&narrow);
+        check::<f64, u64>(&wide);
+        check::<f32, u64>(&narrow);
+    }
+
+    #[test]
+    fn casts_of_stored_types_are_the_scalar_ones() {
+        let wide = floats();
+        let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
+        let whole: Vec<i64> = (0..64).flat_map(|n| [1 << n, -1 << n, (1 << n) - 1]).collect();
+        let small: Vec<i32> = whole.iter().map(|&n| n as i32).collect();
+        let bits = || 0..=u16::MAX;
+        check::<f64, f16>(&wide);
+        check::<f64, bf16>(&wide);
+        check::<f32, f16>(&narrow);
+        check::<f32, bf16>(&narrow);
+        check::<f16, f32>(&bits().map(f16::from_bits).collect::<Vec<_>>());
+        check::<bf16, f32>(&bits().map(bf16::from_bits).collect::<Vec<_>>());
+        check::<u8, i32>(&(0..=u8::MAX).collect::<Vec<_>>());
+        check::<i8, i32>(&(i8::MIN..=i8::MAX).collect::<Vec<_>>());
+        check::<u16, i32>(&bits().collect::<Vec<_>>());
+        check::<i16, i32>(&(i16::MIN..=i16::MAX).collect::<Vec<_>>());
+        check::<u32, i64>(&whole.iter().map(|&n| n as u32).collect::<Vec<_>>());
+        check::<i32, u8>(&small);
+        check::<i32, i8>(&small);
+        check::<i32, u16>(&small);
+        check::<i32, i16>(&small);
+        check::<i64, u32>(&whole);
+        check::<i64, u64>(&whole);
+        let unsigned: Vec<u64> = whole.iter().map(|&n| n as u64).collect();
+        check::<u64, i64>(&unsigned);
+        check::<u64, f32>(&unsigned);
+        check::<u64, f64>(&unsigned);
     }
 
     /// The same bits at any position, for functions with a second loop for rare operands.

@@ -91,13 +91,13 @@ impl Kernel for FindShortAxes {
             Kernels::of::<Complex<V>, MulAdd>()
         }
         Some(match self.0 {
-            DType::Bool => return None,
             DType::I32 => number::<S::I32>(),
             DType::I64 => number::<S::I64>(),
             DType::F32 => float::<S::F32>(),
             DType::F64 => float::<S::F64>(),
             DType::C64 => complex::<S::F32>(),
             DType::C128 => complex::<S::F64>(),
+            _ => return None,
         })
     }
 }

@@ -26,19 +26,19 @@ impl Kind {
 
     /// Returns true for a bool or an integer.
     pub fn is_whole(self) -> bool {
-        self.dtype() <= DType::I64
+        is_whole(self.dtype())
     }
 
     /// Common kind of two values.
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Integer, Self::Integer) => Self::Integer,
-            (Self::Of(t), Self::Of(u)) => Self::Of(common(t, u)),
+            (Self::Of(t), Self::Of(u)) => Self::Of(t.promoted(u)),
             (Self::Of(t), Self::Integer) | (Self::Integer, Self::Of(t)) => {
                 Self::Of(if t == DType::Bool { DType::I64 } else { t })
             }
             (Self::Of(t), Self::Float) | (Self::Float, Self::Of(t)) => {
-                Self::Of(if t <= DType::I64 { DType::F64 } else { t })
+                Self::Of(if is_whole(t) { DType::F64 } else { t })
             }
             _ => Self::Float,
         }
@@ -59,27 +59,14 @@ impl Kind {
     }
 }
 
-/// The type of a value that two types promote to.
-fn common(t: DType, u: DType) -> DType {
-    match (t.min(u), t.max(u)) {
-        (DType::F64, DType::C64) => DType::C128,
-        (_, wider) => wider,
-    }
+fn is_whole(t: DType) -> bool {
+    t == DType::Bool || t.is_integer()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use DType::*;
-
-    #[test]
-    fn the_wider_type_wins() {
-        assert_eq!(common(Bool, I32), I32);
-        assert_eq!(common(F32, I64), F32);
-        assert_eq!(common(C64, F64), C128);
-        assert_eq!(common(C64, F32), C64);
-        assert_eq!(common(I32, I64), I64);
-    }
 
     #[test]
     fn weak_numbers_take_the_others_type() {

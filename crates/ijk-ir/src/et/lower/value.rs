@@ -349,11 +349,11 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
             return self.refuse(operand, name, cast.accepts());
         }
         let kind = Kind::Of(to);
-        let adapts = from < to
-            || matches!(
-                (operand.kind, to),
-                (Kind::Integer, DType::I32) | (Kind::Float, DType::F32)
-            );
+        let adapts = match operand.kind {
+            Kind::Integer => to != DType::Bool,
+            Kind::Float => !to.is_integer() && to != DType::Bool,
+            Kind::Of(t) => t.promoted(to) == to,
+        };
         if let ScalarNode::Const(literal, term) = &mut self.nodes[operand.id.0 as usize]
             && adapts
         {

@@ -13,7 +13,7 @@ use crate::generate::i::Case;
 use crate::generate::{Input, Layout};
 use crate::harness::i::Agreement;
 use ijk_syntax::{Code, Diagnostic};
-use ijk_types::{DType, Scalar};
+use ijk_types::{DType, Monoid, Scalar, scalar};
 use std::collections::BTreeSet;
 
 impl Coverage {
@@ -82,17 +82,16 @@ impl Coverage {
 
 /// Kind of a special number.
 fn special(x: Scalar) -> Option<&'static str> {
-    let real = match x {
-        Scalar::Bool(_) => return None,
-        Scalar::I32(i32::MIN) | Scalar::I64(i64::MIN) => return Some("the least integer"),
-        Scalar::I32(i32::MAX) | Scalar::I64(i64::MAX) => return Some("the greatest integer"),
-        Scalar::I32(_) | Scalar::I64(_) => return None,
-        Scalar::F32(x) => x.into(),
-        Scalar::F64(x) => x,
-        Scalar::C64(z) => z.re.into(),
-        Scalar::C128(z) => z.re,
-    };
-    match real {
+    let dtype = x.dtype();
+    let is = |monoid| x == scalar::identity(monoid, dtype);
+    if dtype.is_integer() {
+        let least = is(Monoid::Max).then_some("the least integer");
+        return least.or(is(Monoid::Min).then_some("the greatest integer"));
+    }
+    if dtype == DType::Bool {
+        return None;
+    }
+    match x.as_f64() {
         x if x.is_nan() => Some("NaN"),
         f64::INFINITY => Some("infinity"),
         f64::NEG_INFINITY => Some("-infinity"),

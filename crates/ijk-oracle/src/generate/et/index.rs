@@ -339,7 +339,7 @@ impl World<'_> {
                 None => (0..*rank).for_each(|_| shape.push(self.rng.between(1, 4))),
             }
         }
-        let dtype = *self.rng.pick(&[DType::I64, DType::I32]);
+        let dtype = *self.rng.pick(&[DType::I64, DType::I32, DType::U8, DType::I16, DType::U64]);
         let name = self.fresh_array(Some("idx"));
         let flavour = crate::generate::Flavour::Positive;
         let mut input = data_input(self.rng, &(dtype, shape), flavour);

@@ -178,6 +178,14 @@ impl World<'_> {
             (2, DType::Bool),
             (2, DType::C64),
             (1, DType::C128),
+            (1, DType::U8),
+            (1, DType::U16),
+            (1, DType::U32),
+            (1, DType::U64),
+            (1, DType::I8),
+            (1, DType::I16),
+            (1, DType::F16),
+            (1, DType::BF16),
         ]);
         let ranks: Vec<usize> = self.tuples.iter().map(|t| t.rank).collect();
         let count = self.rng.weighted(&[(1, 0), (5, 1), (5, 2), (2, 3)]);

@@ -13,14 +13,14 @@ struct Idiom {
     types: &'static [DType],
 }
 
-pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
-pub(super) const ORDERED: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64];
-pub(super) const INTEGER: &[DType] = &[DType::I32, DType::I64];
+pub(super) const REAL: &[DType] = &[DType::F32, DType::F64, DType::BF16];
+pub(super) const ORDERED: &[DType] =
+    &[DType::F32, DType::F64, DType::I32, DType::I64, DType::U64, DType::I8, DType::F16];
+pub(super) const INTEGER: &[DType] = &[DType::I32, DType::I64, DType::U8, DType::U32];
 pub(super) const COMPLEX_TOO: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
 pub(super) const NUMBER: &[DType] =
-    &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128];
-const ANY: &[DType] =
-    &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128, DType::Bool];
+    &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128, DType::U16];
+const ANY: &[DType] = &DType::ALL;
 
 const IDIOMS: &[Idiom] = &[
     Idiom { source: "ik*kj~ijk . +ijk~ij", arguments: &["i k", "k j"], types: ANY },

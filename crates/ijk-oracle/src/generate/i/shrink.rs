@@ -3,7 +3,7 @@
 use super::{Case, Input, Layout, print};
 use crate::{Value, evaluate};
 use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
-use ijk_types::{C64, C128, DType, Scalar};
+use ijk_types::{DType, Monoid, Scalar, scalar};
 
 /// Most attempts.
 const MOST_ATTEMPTS: usize = 600;
@@ -167,15 +167,7 @@ fn shorten(value: &mut Value, extent: usize, smaller: usize) {
 }
 
 fn one(dtype: DType) -> Scalar {
-    match dtype {
-        DType::Bool => Scalar::Bool(true),
-        DType::I32 => Scalar::I32(1),
-        DType::I64 => Scalar::I64(1),
-        DType::F32 => Scalar::F32(1.0),
-        DType::F64 => Scalar::F64(1.0),
-        DType::C64 => Scalar::C64(C64::new(1.0, 0.0)),
-        DType::C128 => Scalar::C128(C128::new(1.0, 0.0)),
-    }
+    scalar::identity(Monoid::Mul, dtype)
 }
 
 #[cfg(test)]

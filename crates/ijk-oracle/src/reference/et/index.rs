@@ -4,7 +4,7 @@ use super::EtError;
 use super::range::{Interval, apply};
 use crate::Bounded;
 use crate::reference::surface::advance;
-use crate::reference::value::position;
+use crate::reference::value::{as_i64, position};
 use ijk_syntax::et::ast::IndexOp;
 use ijk_types::Scalar;
 
@@ -247,9 +247,5 @@ impl Element<'_> {
 }
 
 fn whole(x: Scalar) -> i128 {
-    match x {
-        Scalar::I32(x) => x.into(),
-        Scalar::I64(x) => x.into(),
-        _ => unreachable!("index arrays hold integers"),
-    }
+    as_i64(x).expect("index arrays hold integers").into()
 }

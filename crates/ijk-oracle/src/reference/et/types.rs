@@ -31,11 +31,32 @@ impl Type {
     }
 }
 
-/// The smaller type that holds both: bool < i32 < i64 < f32 < f64 < c64 < c128.
+/// The first type to which both can be cast safely.
 fn promote(x: DType, y: DType) -> DType {
-    match (x, y) {
-        (DType::F64, DType::C64) | (DType::C64, DType::F64) => DType::C128,
-        _ => x.max(y),
+    use DType::*;
+    let order = [Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64, C64, C128];
+    let both = |to: &DType| is_safe(x, *to) && is_safe(y, *to);
+    order.into_iter().find(both).expect("a complex type holds all")
+}
+
+/// NumPy's safe casts, in which `f64` takes every integer; `bf16` is like `f16`.
+fn is_safe(from: DType, to: DType) -> bool {
+    use DType::*;
+    let (narrow, wide) = (from.size(), to.size());
+    match (from, to) {
+        _ if from == to || from == Bool => true,
+        (U8 | U16 | U32 | U64, U8 | U16 | U32 | U64) => narrow <= wide,
+        (U8 | U16 | U32 | U64, I8 | I16 | I32 | I64) => narrow < wide,
+        (I8 | I16 | I32 | I64, I8 | I16 | I32 | I64) => narrow <= wide,
+        (U8 | I8, F16 | BF16 | F32 | F64) => true,
+        (U16 | I16, F32 | F64) => true,
+        (U32 | I32 | U64 | I64, F64) => true,
+        (F16 | BF16, F32 | F64) | (F32, F64) => true,
+        (C64, C128) => true,
+        (C64 | C128, _) => false,
+        (real, C64) => is_safe(real, F32),
+        (real, C128) => is_safe(real, F64),
+        _ => false,
     }
 }
 
@@ -58,7 +79,11 @@ mod tests {
     #[test]
     fn promotion_is_a_table() {
         let strong = |x, y| Type::strong(x).join(Type::strong(y)).dtype;
-        assert_eq!([strong(Bool, I32), strong(I64, F32), strong(F64, C64)], [I32, F32, C128]);
+        assert_eq!([strong(Bool, I32), strong(I64, F32), strong(F64, C64)], [I32, F64, C128]);
+        assert_eq!([strong(F16, BF16), strong(U8, BF16), strong(U64, I8)], [F32, BF16, F64]);
+        for (x, y) in DType::ALL.into_iter().flat_map(|x| DType::ALL.map(|y| (x, y))) {
+            assert_eq!(strong(x, y), x.promoted(y), "{x} {y}");
+        }
         assert_eq!(strong(F32, C64), C64);
         let int = |x| Type::weak(I64).join(Type::strong(x)).dtype;
         assert_eq!([int(Bool), int(I32), int(F32), int(C64)], [I64, I32, F32, C64]);

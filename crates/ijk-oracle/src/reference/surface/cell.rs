@@ -122,7 +122,8 @@ impl Order {
 /// Returns true if a factor may make a product over- or underflow.
 fn is_extreme(x: Cell) -> bool {
     let most = match x.value.dtype().real() {
-        DType::F32 => 2f64.powi(40),
+        DType::F16 => 2f64.powi(4),
+        DType::BF16 | DType::F32 => 2f64.powi(40),
         DType::F64 => 2f64.powi(300),
         _ => return false,
     };
@@ -217,7 +218,7 @@ fn within(result: Scalar, wide: Scalar, error: f64) -> bool {
 /// The same number in the highest precision.
 pub(crate) fn widen(x: Scalar) -> Scalar {
     match x {
-        Scalar::F32(x) => Scalar::F64(x.into()),
+        Scalar::F16(_) | Scalar::BF16(_) | Scalar::F32(_) => Scalar::F64(x.as_f64()),
         Scalar::C64(z) => Scalar::C128(C128::new(z.re.into(), z.im.into())),
         other => other,
     }
@@ -225,7 +226,7 @@ pub(crate) fn widen(x: Scalar) -> Scalar {
 
 fn wide_type(t: DType) -> DType {
     match t {
-        DType::F32 => DType::F64,
+        DType::F16 | DType::BF16 | DType::F32 => DType::F64,
         DType::C64 => DType::C128,
         other => other,
     }

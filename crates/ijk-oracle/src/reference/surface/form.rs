@@ -315,6 +315,14 @@ fn unary(function: Function) -> Option<UnaryOp> {
         F::CastI32 => UnaryOp::Cast(DType::I32),
         F::CastI64 => UnaryOp::Cast(DType::I64),
         F::CastBool => UnaryOp::Cast(DType::Bool),
+        F::CastU8 => UnaryOp::Cast(DType::U8),
+        F::CastU16 => UnaryOp::Cast(DType::U16),
+        F::CastU32 => UnaryOp::Cast(DType::U32),
+        F::CastU64 => UnaryOp::Cast(DType::U64),
+        F::CastI8 => UnaryOp::Cast(DType::I8),
+        F::CastI16 => UnaryOp::Cast(DType::I16),
+        F::CastF16 => UnaryOp::Cast(DType::F16),
+        F::CastBf16 => UnaryOp::Cast(DType::BF16),
         _ => return None,
     })
 }

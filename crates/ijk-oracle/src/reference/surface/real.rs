@@ -3,7 +3,7 @@
 //! A [`Real`] is a number computed in binary64 and a bound on the distance of any evaluation within the stated error
 //! bounds. With a bound of 0 exactly this number is required; with an infinite one, any number is allowed.
 
-use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, bf16, f16, scalar};
 
 /// A number and a bound on the error.
 #[derive(Clone, Copy, Debug)]
@@ -29,25 +29,40 @@ pub(crate) struct Precision {
     pub max: f64,
     /// Digits of the significand.
     pub digits: i32,
-    single: bool,
+    /// The nearest number of the type.
+    rounded: fn(f64) -> f64,
 }
 
 /// The precision of the real part's type. Integers and bools have none.
 pub(crate) fn precision(dtype: DType) -> Option<Precision> {
     match dtype.real() {
+        DType::F16 => Some(Precision {
+            unit: f64::from(f32::from(f16::EPSILON)),
+            tiny: f64::from(f32::from(f16::from_bits(1))),
+            max: f64::from(f32::from(f16::MAX)),
+            digits: 11,
+            rounded: |x| f16::from_f64(x).into(),
+        }),
+        DType::BF16 => Some(Precision {
+            unit: f64::from(f32::from(bf16::EPSILON)),
+            tiny: f64::from(f32::from(bf16::from_bits(1))),
+            max: f64::from(f32::from(bf16::MAX)),
+            digits: 8,
+            rounded: |x| bf16::from_f64(x).into(),
+        }),
         DType::F32 => Some(Precision {
             unit: f64::from(f32::EPSILON),
             tiny: f64::from(f32::from_bits(1)),
             max: f32::MAX.into(),
             digits: 24,
-            single: true,
+            rounded: |x| (x as f32).into(),
         }),
         DType::F64 => Some(Precision {
             unit: f64::EPSILON,
             tiny: f64::from_bits(2),
             max: f64::MAX,
             digits: 53,
-            single: false,
+            rounded: |x| x,
         }),
         _ => None,
     }
@@ -56,7 +71,7 @@ pub(crate) fn precision(dtype: DType) -> Option<Precision> {
 impl Precision {
     /// Returns true if the type can represent the number.
     pub fn holds(&self, x: f64) -> bool {
-        !self.single || x.is_nan() || f64::from(x as f32) == x
+        x.is_nan() || (self.rounded)(x) == x
     }
 
     /// A result with an error of `error` and `units` roundings.

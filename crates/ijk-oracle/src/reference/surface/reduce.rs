@@ -68,7 +68,7 @@ fn parts(x: Scalar) -> [f64; 2] {
 }
 
 fn rebuild(value: Scalar, [re, im]: [f64; 2], error: f64) -> Cell {
-    let real = matches!(value, Scalar::F32(_) | Scalar::F64(_));
+    let real = value.dtype().is_float();
     let wide = if real { Scalar::F64(re) } else { Scalar::C128(C128::new(re, im)) };
     Cell::new(value, wide, error)
 }
@@ -266,12 +266,13 @@ fn same_order(x: Scalar, y: Scalar) -> bool {
 }
 
 fn order(x: Scalar, y: Scalar) -> Option<Ordering> {
-    match (x, y) {
-        (Scalar::Bool(a), Scalar::Bool(b)) => a.partial_cmp(&b),
-        (Scalar::I32(a), Scalar::I32(b)) => a.partial_cmp(&b),
-        (Scalar::I64(a), Scalar::I64(b)) => a.partial_cmp(&b),
-        (Scalar::F32(a), Scalar::F32(b)) => a.partial_cmp(&b),
-        (Scalar::F64(a), Scalar::F64(b)) => a.partial_cmp(&b),
-        _ => None,
+    macro_rules! compared {
+        ($($variant:ident)*) => {
+            match (x, y) {
+                $((Scalar::$variant(a), Scalar::$variant(b)) => a.partial_cmp(&b),)*
+                _ => None,
+            }
+        };
     }
+    compared!(Bool U8 U16 U32 U64 I8 I16 I32 I64 F16 BF16 F32 F64)
 }

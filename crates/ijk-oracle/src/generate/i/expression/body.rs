@@ -116,11 +116,12 @@ impl Drafter<'_> {
     fn literal(&mut self, t: DType) -> Number {
         let whole = Number::Integer(match t {
             DType::Bool => self.rng.below(2) as i64,
+            _ if t.is_unsigned() => *self.rng.pick(&[0, 1, 2, 3, 5, 10, 100]),
             _ => *self.rng.pick(&[0, 1, 2, 3, 5, 10, -1, -2, 100]),
         });
         let fractions = [0.5, -1.5, 0.1, 1e-7, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         match t {
-            DType::Bool | DType::I32 | DType::I64 => whole,
+            _ if t == DType::Bool || t.is_integer() => whole,
             _ if self.rng.chance(0.6) => whole,
             _ if self.rng.chance(0.2) => {
                 Number::Float(*self.rng.pick(&[std::f64::consts::PI, std::f64::consts::E]))
@@ -136,6 +137,10 @@ pub(super) fn accepts(function: Function, types: &[DType]) -> bool {
 }
 
 fn random_type(rng: &mut Rng) -> DType {
-    use DType::{Bool, C64, C128, F32, F64, I32, I64};
+    use DType::{BF16, Bool, C64, C128, F16, F32, F64, I32, I64};
+    let stored = [DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, F16, BF16];
+    if rng.chance(0.3) {
+        return *rng.pick(&stored);
+    }
     rng.weighted(&[(7, F32), (5, F64), (3, I32), (3, I64), (2, Bool), (1, C64), (1, C128)])
 }

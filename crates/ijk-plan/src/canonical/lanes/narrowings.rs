@@ -1,0 +1,98 @@
+//! Casts to a narrow type and back that nothing distinguishes.
+//!
+//! Where only the low bits of an integer are used, as in sums and products that are stored in a narrow type, narrower
+//! operands need not be cut before. A statement that reduces `f16` or `bf16` does not round what it reduces (unless it
+//! is strict, and a former statement rounded it).
+
+use super::casts::bounds;
+use super::is_narrow;
+use crate::graph::expr::Builder;
+use crate::graph::{Expr, ExprNode, Few, Graph};
+use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
+
+/// Runs the pass.
+pub(crate) fn drop_narrowings(graph: &mut Graph) {
+    for at in 0..graph.statements.len() {
+        let stmt = &graph.statements[at];
+        let narrows = |node: &ExprNode| matches!(node, ExprNode::Unary(UnaryOp::Cast(to), _) if is_narrow(*to));
+        if stmt.scan.is_some() || !stmt.value.nodes.iter().any(narrows) {
+            continue;
+        }
+        let sums = !graph.strict && matches!(stmt.reduce, Some(Reducer::Monoid(_)));
+        let value = without_narrowings(graph, &stmt.value, sums);
+        graph.statements[at].value = value;
+    }
+}
+
+/// Bits of an integer type.
+fn bits(t: DType) -> u32 {
+    8 * t.size() as u32
+}
+
+/// For each node the number of its low bits that are used.
+fn used_bits(value: &Expr, types: &[DType]) -> Few<u32> {
+    let mut used: Few<u32> = Few::from_elem(0, value.nodes.len());
+    if let Some(root) = used.last_mut() {
+        *root = u32::MAX;
+    }
+    for at in (0..value.nodes.len()).rev() {
+        let whole = types[at].is_integer();
+        let own = used[at];
+        let mut need = |child: u32, count: u32| {
+            used[child as usize] = used[child as usize].max(count);
+        };
+        match value.nodes[at] {
+            ExprNode::Unary(UnaryOp::Cast(to), x) if whole && types[x as usize].is_integer() => {
+                // Extension needs all bits; what is cut needs no more than are left.
+                let cut = bits(to) <= bits(types[x as usize]);
+                need(x, if cut { own.min(bits(to)) } else { u32::MAX });
+            }
+            ExprNode::Unary(UnaryOp::Neg, x) if whole => need(x, own),
+            ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, x, y) if whole => {
+                need(x, own);
+                need(y, own);
+            }
+            ExprNode::Select(c, x, y) if whole => {
+                need(c, u32::MAX);
+                need(x, own);
+                need(y, own);
+            }
+            ref other => other.children().for_each(|child| need(child, u32::MAX)),
+        }
+    }
+    used
+}
+
+fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
+    let types = graph.node_types(value);
+    let used = used_bits(value, &types);
+    let mut builder = Builder::default();
+    let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
+    for (at, node) in value.nodes.iter().enumerate() {
+        let source = match *node {
+            ExprNode::Unary(UnaryOp::Cast(wide), x) => match value.nodes[x as usize] {
+                ExprNode::Unary(UnaryOp::Cast(narrow), y) if types[y as usize] == wide => {
+                    let whole = wide.is_integer() && narrow.is_integer();
+                    let unused = whole && used[at].min(bits(wide)) <= bits(narrow);
+                    let rounded = sums && is_narrow(narrow) && narrow.is_float();
+                    (unused || rounded || holds(value, &types, y, narrow)).then_some(y)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        places.push(match source {
+            Some(y) => places[y as usize],
+            None => builder.push(node.map_children(|child| places[child as usize])),
+        });
+    }
+    builder.finish(places.last().copied().unwrap_or(0))
+}
+
+/// Tells whether an integer node is the cast of one whose type is within a narrow type.
+fn holds(value: &Expr, types: &[DType], at: u32, narrow: DType) -> bool {
+    let ExprNode::Unary(UnaryOp::Cast(_), x) = value.nodes[at as usize] else { return false };
+    let from = types[x as usize];
+    let within = |[least, most]: [i128; 2], [low, high]: [i128; 2]| low <= least && most <= high;
+    from.is_integer() && narrow.is_integer() && within(bounds(from), bounds(narrow))
+}
