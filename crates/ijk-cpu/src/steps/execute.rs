@@ -8,6 +8,7 @@ use crate::folds::FoldsProgram;
 use crate::nest::{Launch, TileNest};
 use crate::runtime::scratch::Need;
 use crate::steps::grouped::GroupedProgram;
+use crate::steps::narrow_product::NarrowProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::scatter::ScatterProgram;
@@ -129,6 +130,29 @@ impl ExecutableStep for SweepProgram {
     unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
         // SAFETY: guaranteed by the caller; the windows of blocks were checked.
         unsafe { self.run(run.bases, run.workers, run.scratch, run.spare) }
+    }
+}
+
+impl ExecutableStep for NarrowProgram {
+    fn name(&self) -> &'static str {
+        "narrow product"
+    }
+
+    fn cost(&self) -> f64 {
+        self.cost()
+    }
+
+    fn explain(&self, _threads: usize) -> KernelChoice {
+        self.explain()
+    }
+
+    fn need(&self) -> Need {
+        self.need()
+    }
+
+    unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.multiply(run.bases, run.workers, run.scratch) }.map(|()| 0)
     }
 }
 

@@ -7,6 +7,7 @@ mod equivalent;
 mod execute;
 mod finite;
 pub(crate) mod grouped;
+mod narrow_product;
 mod permute;
 pub(crate) mod scan;
 mod scatter;
@@ -27,6 +28,7 @@ use crate::nest::TileNest;
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::Workers;
 use crate::steps::grouped::GroupedProgram;
+use crate::steps::narrow_product::NarrowProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::scatter::ScatterProgram;
@@ -183,6 +185,8 @@ programs! {
     Scan(ScanProgram),
     /// A scan relative to levels.
     Relative(RelativeProgram),
+    /// A product of matrices of narrow elements.
+    Narrow(NarrowProgram),
     /// A sum of products with many short axes.
     Pair(ShortAxesProgram),
     /// A permutation of axes.

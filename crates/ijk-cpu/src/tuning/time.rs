@@ -424,3 +424,12 @@ pub(crate) const KEPT_BUFFERS: usize = 64;
 /// Bytes of scratch memory of each thread that do not count against a limit: they stay in the cache of its core,
 /// like its stack.
 pub(crate) const UNCOUNTED_BYTES: u64 = L2 as u64 / 8;
+
+/// Rows of a block of a product of narrow elements: its packed panels stay in L2.
+pub(crate) const NARROW_ROWS: usize = 240;
+
+/// Columns of a block of a product of narrow elements.
+pub(crate) const NARROW_COLUMNS: usize = 512;
+
+/// Nanoseconds of a point of a product of narrow elements.
+pub(crate) const NARROW_POINT: f64 = 0.003;

@@ -7,8 +7,9 @@ use super::strategy::Strategy;
 use super::{ReducedProduct, lower, product};
 use crate::graph::axes::{restrict, union};
 use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
-use ijk_ir::core::Init;
-use ijk_types::{Monoid, Reducer};
+use crate::plan::{NARROW_SIDE, multiplies_narrow};
+use ijk_ir::core::{IndexExpr, Init};
+use ijk_types::{BinaryOp, Monoid, Reducer, UnaryOp};
 
 impl ReducedProduct {
     /// Adds the statements that compute a statement.
@@ -109,7 +110,7 @@ impl ReducedProduct {
         out: &mut Vec<Stmt>,
     ) -> bool {
         let [p, q] = factors else { return false };
-        if !self.stores(left, places, [p, q]) {
+        if !self.stores(left, places, [p, q]) || self.is_narrow(left, places, [p, q], graph) {
             return false;
         }
         let stored = [&*p, &*q].map(|f| !f.is_plain() && self.is_stored(f, [p, q]));
@@ -118,6 +119,33 @@ impl ReducedProduct {
             *factor = self.store(factor.clone(), &axes, None, graph, out);
         }
         true
+    }
+
+    /// Tells whether two factors are casts of narrow elements that engines multiply as they are.
+    fn is_narrow(
+        &self,
+        left: &Remaining,
+        [p, q]: [usize; 2],
+        factors: [&Factor; 2],
+        graph: &Graph,
+    ) -> bool {
+        let narrow = |factor: &Factor| match &factor.value.nodes[..] {
+            [ExprNode::Access(array, index), ExprNode::Unary(UnaryOp::Cast(_), 0)]
+                if factor.guards.is_empty() && index.iter().all(IndexExpr::is_affine) =>
+            {
+                Some(graph.array(*array).dtype)
+            }
+            _ => None,
+        };
+        let [Some(a), Some(b)] = factors.map(narrow) else { return false };
+        let [_, m, n, k] = left.sides(p, q);
+        let side = NARROW_SIDE as u64;
+        self.op == BinaryOp::Mul
+            && self.monoid == Monoid::Add
+            && multiplies_narrow(a, b, self.dtype)
+            && m >= side
+            && n >= side
+            && k >= side
     }
 
     /// Adds a statement that stores a factor, reduced to the axes `kept`; returns the access to it. Skipped points

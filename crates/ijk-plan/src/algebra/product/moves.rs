@@ -79,6 +79,12 @@ impl<'a> Remaining<'a> {
 
     /// Tells whether the product of two factors is worth a contraction.
     pub(super) fn is_contraction(&self, p: usize, q: usize) -> bool {
+        let [batch, m, n, k] = self.sides(p, q);
+        worth_contracting(batch, m, n, k)
+    }
+
+    /// Points of the axes of both factors, of either, and of the reduced ones.
+    pub(super) fn sides(&self, p: usize, q: usize) -> [u64; 4] {
         let [all, rest] = self.product(&[p, q]);
         let of = |p_has: bool, q_has: bool| {
             let own = |axis: &&u32| {
@@ -87,7 +93,7 @@ impl<'a> Remaining<'a> {
             self.points(&rest.iter().filter(own).copied().collect::<Axes>())
         };
         let reduced: Axes = all.iter().filter(|axis| !rest.contains(axis)).copied().collect();
-        worth_contracting(of(true, true), of(true, false), of(false, true), self.points(&reduced))
+        [of(true, true), of(true, false), of(false, true), self.points(&reduced)]
     }
 }
 
