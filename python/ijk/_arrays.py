@@ -7,10 +7,27 @@ import numpy as np
 
 from . import _ijk
 
-#: Element types that ijk computes with, by NumPy's kind and size.
+#: Element types of NumPy's that ijk computes with; bfloat16, of the package ml_dtypes, is another.
 COMPUTED = frozenset(
-    np.dtype(name) for name in ("?", "i4", "i8", "f4", "f8", "c8", "c16")
+    np.dtype(name) for name in "? u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 c8 c16".split()
 )
+
+#: What errors say of them.
+TYPES = "bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, complex64 and complex128"
+
+
+def is_computed(dtype):
+    """Whether ijk computes with elements of a type, in either byte order."""
+    return native(dtype) in COMPUTED or dtype.name == "bfloat16"
+
+
+def common_type(*types):
+    """The type that NumPy promotes element types to; bfloat16, which it does not know, as float16 is."""
+    if any(dtype.name == "bfloat16" for dtype in types):
+        names = {native(dtype).name for dtype in types}
+        if len(names) > 1 and all(is_computed(dtype) for dtype in types):
+            return np.dtype(_ijk.promoted(sorted(names)))
+    return np.result_type(*types)
 
 #: Python's numbers, which have no mask.
 NUMBERS = frozenset((bool, int, float, complex))
@@ -133,11 +150,8 @@ def plain(array, name="an array"):
     """
     array = asarray(array, name)
     dtype = native(array.dtype)
-    if dtype not in COMPUTED:
-        raise _ijk.DTypeError(
-            f"{name} is of {array.dtype}, but ijk computes with bool, int32, int64, float32, "
-            "float64, complex64 and complex128"
-        )
+    if not is_computed(dtype):
+        raise _ijk.DTypeError(f"{name} is of {array.dtype}, but ijk computes with {TYPES}")
     return array if is_regular(array) else np.array(array, dtype=dtype, order="C")
 
 

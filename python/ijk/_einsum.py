@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from . import _ijk, _interchange, _left_to_numpy, _paths
-from ._arrays import COMPUTED, asarray, converted, copied_bytes, is_regular, native
+from ._arrays import TYPES, asarray, common_type, converted, copied_bytes, is_computed, is_regular, native
 
 _fast = _ijk.einsum
 
@@ -38,9 +38,9 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     engine: an ijk.Engine with other threads, or a memory limit, which copies of operands in another type
         count against, too.
 
-    float16 and bfloat16 are computed in float32. Element types that ijk does not compute with are left
-    to NumPy, two operands at a time, as is what is only another view of one operand; ijk.fallbacks counts
-    both.
+    float16 and bfloat16 are multiplied and added in float32, and the sums rounded. Element types that ijk does
+    not compute with (objects, longdouble) are left to NumPy, two operands at a time, as is what is only another
+    view of one operand; ijk.fallbacks counts both.
 
     Raises ijk.Error (a ValueError) where subscripts are wrong or shapes do not fit, TypeError where
     types do not, ijk.PathError (an ijk.Error and a RuntimeError) where optimize is no path of the
@@ -210,8 +210,8 @@ class _Call:
             _check_cast(name, array.dtype, dtype, self.casting)
         if _computed(dtype) is None:
             raise _ijk.DTypeError(
-                f"sparse operands and others are multiplied in {dtype}, but ijk computes with bool, int32, "
-                "int64, float32, float64, complex64 and complex128: pass dtype='float64', say"
+                f"sparse operands and others are multiplied in {dtype}, but ijk computes with {TYPES}: "
+                "pass dtype='float64', say"
             )
         return Product(factors, output, extents, dtype)
 
@@ -220,7 +220,7 @@ class _Call:
         einsum = self.einsum(arrays)
         dtype = self.dtype
         if dtype is None:
-            dtype = np.result_type(*(array.dtype for array in arrays))
+            dtype = common_type(*(np.dtype(array.dtype) for array in arrays))
         shape = einsum.result_shape([tuple(array.shape) for array in arrays])
         return _interchange.Outline(native(np.dtype(dtype)), shape)
 
@@ -342,7 +342,7 @@ def _type(arrays, out, dtype, casting):
         if not isinstance(out, np.ndarray):
             raise TypeError(f"out must be an array, not {type(out).__name__}")
         types.append(out.dtype)
-    wanted = native(np.dtype(dtype) if dtype is not None else np.result_type(*types))
+    wanted = native(np.dtype(dtype) if dtype is not None else common_type(*types))
     for number, array in enumerate(arrays):
         _check_cast(f"operand {number + 1}", array.dtype, wanted, casting)
     if out is not None:
@@ -367,9 +367,7 @@ def _check_out(shape, out):
 
 def _computed(dtype):
     """The type in which ijk computes with elements of a type, if it does."""
-    if dtype in COMPUTED:
-        return dtype
-    return np.dtype(np.float32) if dtype.name in ("float16", "bfloat16") else None
+    return dtype if is_computed(dtype) else None
 
 
 def _into(out, compute, job):

@@ -18,6 +18,7 @@ __all__ = [
     "Einsum",
     "Program",
     "einsum",
+    "promoted",
     "check_out",
     "contract",
 ]
@@ -292,4 +293,5 @@ class Einsum:
     def arity(self) -> int: ...
 
 def einsum(subscripts: str, *operands: ArrayLike) -> NDArray[Any] | None: ...
+def promoted(names: Sequence[str]) -> str: ...
 def check_out(out: NDArray[Any], /) -> None: ...

@@ -126,8 +126,12 @@ def dense(one, factors, output, extents, engine):
     return program(**bound, dims=dims, engine=engine)["y"]
 
 
-#: Numbers that take the type of what is added to them, in Einsum Tuple, or have it.
-ZEROS = {"bool": "BOOL(0)", "int32": "I32(0)"}
+#: Numbers of the type of what is added to them, in Einsum Tuple; that of others is weak.
+ZEROS = {"bool": "BOOL(0)"} | {
+    f"{kind}{bits}": f"{letter}{bits}(0)"
+    for kind, letter in (("int", "I"), ("uint", "U"))
+    for bits in (8, 16, 32, 64)
+}
 
 
 def _place(one, index):

@@ -11,7 +11,7 @@ import uuid
 import numpy as np
 
 from . import _ijk
-from ._arrays import COMPUTED, asarray, converted, native
+from ._arrays import TYPES, asarray, converted, is_computed, native
 
 
 def opened(array, blocks):
@@ -43,11 +43,8 @@ def opened(array, blocks):
 def _type(array):
     """The element type that is computed with."""
     dtype = np.dtype(array.dtype)
-    if native(dtype) not in COMPUTED:
-        raise _ijk.DTypeError(
-            f"an array is of {dtype}, but ijk computes with bool, int32, int64, float32, float64, "
-            "complex64 and complex128"
-        )
+    if not is_computed(dtype):
+        raise _ijk.DTypeError(f"an array is of {dtype}, but ijk computes with {TYPES}")
     return native(dtype)
 
 

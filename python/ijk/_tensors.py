@@ -9,11 +9,25 @@ from numbers import Number
 import numpy as np
 
 from . import _ijk
-from ._arrays import COMPUTED, converted, plain
+from ._arrays import common_type, converted, is_computed, plain
 from ._ijk import BigTensor, Component
 
 #: Names of element types in formulas.
-NAMES = {"bool": "bool", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64"}
+NAMES = {
+    "bool": "bool",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+}
 NAMES |= {"complex64": "c64", "complex128": "c128"}
 
 _own_matmul, _own_max, _own_min = BigTensor.__matmul__, BigTensor.max, BigTensor.min
@@ -61,7 +75,7 @@ def fitted(tensor, other, divided=False):
     own = [block if extent == full else None for (block, full), extent in zip(axes, other.shape)]
     other = BigTensor(other, own)
     both = _promoted(tensor, other), _promoted(other, tensor)
-    if divided and both[0].dtype.kind in "bi":
+    if divided and both[0].dtype.kind in "bui":
         raise _ijk.DTypeError(
             f"a tensor of {tensor.dtype} and an array of {other.dtype} are divided: tensors round down, "
             "arrays do not; pass u.astype(float) for the quotients, or a tensor in place of the array"
@@ -78,7 +92,7 @@ def _operand(tensor, other):
     if isinstance(other, Number):
         return np.asarray(other, _common(tensor.dtype, other))
     array = plain(other, "the array")
-    return converted(array, np.result_type(array.dtype, tensor.dtype)) if array.ndim else array
+    return converted(array, common_type(array.dtype, np.dtype(tensor.dtype))) if array.ndim else array
 
 
 def _is_array(other):
@@ -86,8 +100,10 @@ def _is_array(other):
 
 
 def _common(dtype, other):
-    common = np.result_type(dtype, other)
-    if common not in COMPUTED:
+    types = np.dtype(dtype), getattr(other, "dtype", other)
+    weak = not isinstance(types[1], np.dtype)
+    common = np.result_type(*types) if weak else common_type(*types)
+    if not is_computed(common):
         raise _ijk.DTypeError(f"elements of {dtype} and {other!r} meet in {common}, but ijk does not compute with that")
     return common
 
@@ -232,13 +248,14 @@ def _reduced(tensor, reducer, axis, keepdims, out):
 
 def _counted(tensor, dtype):
     """A tensor in the type in which NumPy sums its elements."""
-    wide = {"bool": np.int64, "int32": np.int64}.get(np.dtype(tensor.dtype).name, tensor.dtype)
+    own = np.dtype(tensor.dtype)
+    wide = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}.get(own.kind, own)
     return tensor.astype(dtype or wide)
 
 
 @_method
 def sum(self, axis=None, dtype=None, out=None, keepdims=False):
-    """The sum along axes, or of all: of bool how many are true, of int32 in int64."""
+    """The sum along axes, or of all: of bool how many are true, of integers in 64 bits."""
     return _reduced(_counted(self, dtype), "+", axis, keepdims, out)
 
 
@@ -251,7 +268,7 @@ def prod(self, axis=None, dtype=None, out=None, keepdims=False):
 @_method
 def mean(self, axis=None, dtype=None, out=None, keepdims=False):
     """The mean along axes, or of all: in float64, of elements that are no fractions."""
-    whole = np.dtype(self.dtype).kind in "bi"
+    whole = np.dtype(self.dtype).kind in "bui"
     summands = self.astype(dtype or (np.float64 if whole else self.dtype))
     axes = range(self.ndim) if axis is None else _axes(axis, self.ndim)
     count = int(np.prod([self.shape[n] for n in axes], dtype=object))

@@ -6,28 +6,39 @@ import numpy as np
 import torch
 
 from . import _ijk
-from ._arrays import asarray
+from ._arrays import TYPES, asarray
 from ._interchange import mapped
+
+try:
+    from ml_dtypes import bfloat16
+except ImportError:
+    bfloat16 = None
 
 KIND = "a tensor of PyTorch's"
 
 
 def carry(call, arrays, out):
     """A call with tensors, and arrays of NumPy's beside them: the results are tensors."""
-    half = None
-    if call.halves:
+    half, widens = None, call.halves and not _are_bfloat16(call, arrays)
+    if widens:
         call, half = _halved(call, arrays, out)
-    given = [taken(array, name, call.halves) for array, name in zip(arrays, call.names)]
+    given = [taken(array, name, widens) for array, name in zip(arrays, call.names)]
     if out is None:
         results = mapped(call.compute(given), _tensor)
         return results if half is None else results.to(half)
     for one in out if isinstance(out, tuple) else (out,):
         _check_written(one)
-    if call.halves and out.dtype == torch.bfloat16:
+    if widens and out.dtype == torch.bfloat16:
         _copy(call, given, out, half)
     else:
         call.compute(given, mapped(out, _written))
     return out
+
+
+def _are_bfloat16(call, arrays):
+    """Whether all arrays are of bfloat16, and lent as they are."""
+    same = all(getattr(array, "dtype", None) == torch.bfloat16 for array in arrays)
+    return bfloat16 is not None and call.dtype is None and same
 
 
 def _halved(call, arrays, out):
@@ -81,7 +92,7 @@ def _check(tensor, name):
 
 
 def taken(array, name, halves=False):
-    """The elements of an argument, where they lie but for those of conjugated, negated and bfloat16 tensors."""
+    """The elements of an argument, where they lie but for those of conjugated and negated tensors."""
     if not isinstance(array, torch.Tensor):
         return asarray(array, name)
     _check(array, name)
@@ -98,12 +109,13 @@ def taken(array, name, halves=False):
 
 def _memory(tensor, name):
     """A tensor's memory as an array."""
+    if tensor.dtype == torch.bfloat16 and bfloat16 is not None:
+        return tensor.view(torch.int16).numpy().view(bfloat16)
     try:
         return tensor.numpy()
     except TypeError:
         raise _ijk.DTypeError(
-            f"{name} is of {tensor.dtype}, but ijk computes with bool, int32, int64, float32, "
-            "float64, complex64 and complex128: pass x.to(torch.float32), say"
+            f"{name} is of {tensor.dtype}, but ijk computes with {TYPES}: pass x.to(torch.float32), say"
         ) from None
     except RuntimeError as error:
         raise TypeError(f"{name} has no memory that could be read: {error}") from error

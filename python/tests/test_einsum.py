@@ -59,17 +59,55 @@ def test_mixed_types_are_promoted():
 
 def test_half_precision():
     a = array((30, 40), "f2")
+    before = sum(ijk.fallbacks.values())
     result = ijk.einsum("ij,kj->ik", a, a)
     assert result.dtype == np.float16
-    assert np.array_equal(result, np.einsum("ij,kj->ik", a.astype("f4"), a.astype("f4")))
+    assert np.array_equal(result, np.einsum("ij,kj->ik", a.astype("f4"), a.astype("f4")).astype("f2"))
     ml_dtypes = pytest.importorskip("ml_dtypes")
     b = a.astype(ml_dtypes.bfloat16)
-    assert ijk.einsum("ij,kj->ik", b, b).dtype == b.dtype
+    result = ijk.einsum("ij,kj->ik", b, b)
+    exact = np.einsum("ij,kj->ik", b.astype("f4"), b.astype("f4")).astype(b.dtype)
+    assert result.dtype == b.dtype and np.array_equal(result, exact)
+    assert ijk.einsum("ij,kj->ik", a, b).dtype == np.float32
+    assert ijk.einsum("ij,kj->ik", b, a.astype("i4")).dtype == np.float64
+    assert sum(ijk.fallbacks.values()) == before
+
+
+@pytest.mark.parametrize("dtype", "u1 u2 u4 u8 i1 i2 i4 i8".split())
+def test_integers_wrap_in_their_own_type(dtype):
+    rng = np.random.default_rng(1)
+    info = np.iinfo(dtype)
+    for n in (4, 40):
+        a, b = (rng.integers(info.min, info.max, (n, n), dtype, endpoint=True) for _ in range(2))
+        before = sum(ijk.fallbacks.values())
+        result = ijk.einsum("ij,jk->ik", a, b)
+        assert result.dtype == a.dtype and np.array_equal(result, np.einsum("ij,jk->ik", a, b))
+        assert np.array_equal(ijk.i("ij>ji~ij")(a, b), np.maximum(a, b.T))
+        assert np.array_equal(ijk.i(">ij~i")(a), a.max(1)) and np.array_equal(ijk.i("<ij~j")(a), a.min(0))
+        assert np.array_equal(ijk.i("ij @lt ij~ij")(a, b), a < b)
+        assert np.array_equal(ijk.i("@argmax ij~i")(a), a.argmax(1))
+        safe = np.where(b == 0, np.array(3, dtype), b)
+        assert np.array_equal(ijk.i("ij/ij~ij")(a, safe), a // safe)
+        assert np.array_equal(ijk.i("ij @mod ij~ij")(a, safe), a % safe)
+        assert sum(ijk.fallbacks.values()) == before
+
+
+@pytest.mark.parametrize("left", ["i1", "u1", "i2"])
+@pytest.mark.parametrize("right", ["i1", "u1", "i2"])
+def test_products_of_narrow_integers_in_wide_ones(left, right):
+    rng = np.random.default_rng(2)
+    product = ijk.i("(@i32 ij~ij | @i32 ij~ij) . +(ik*kj)~ij")
+    for m, k, n in ((17, 16, 19), (33, 700, 50), (250, 30, 520), (3, 5, 2)):
+        a = rng.integers(np.iinfo(left).min, np.iinfo(left).max, (m, k), left, endpoint=True)
+        b = rng.integers(np.iinfo(right).min, np.iinfo(right).max, (k, n), right, endpoint=True)
+        exact = a.astype("i4") @ b.astype("i4")
+        assert np.array_equal(product(a, b), exact)
+        assert np.array_equal(product(np.asfortranarray(a), np.asfortranarray(b)), exact)
 
 
 def test_other_types_are_numpys():
     before = sum(ijk.fallbacks.values())
-    a = array((3, 4), "i2")
+    a = array((3, 4), "i2").astype(np.longdouble)
     assert np.array_equal(ijk.einsum("ij,kj", a, a), a @ a.T)
     assert sum(ijk.fallbacks.values()) == before + 1
 
