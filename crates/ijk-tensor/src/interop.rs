@@ -145,6 +145,30 @@ impl<'a> From<&'a Tensor> for TensorView<'a> {
     }
 }
 
+impl<'a> From<&'a TensorView<'_>> for TensorView<'a> {
+    fn from(view: &'a TensorView<'_>) -> Self {
+        view.clone()
+    }
+}
+
+// Iterators over slices of references yield references to these.
+
+impl<'a, S, D> From<&'a &ArrayBase<S, D>> for TensorView<'a>
+where
+    S: Data<Elem: Element>,
+    D: Dimension,
+{
+    fn from(array: &'a &ArrayBase<S, D>) -> Self {
+        Self::from_array(array)
+    }
+}
+
+impl<'a> From<&'a &Tensor> for TensorView<'a> {
+    fn from(tensor: &'a &Tensor) -> Self {
+        tensor.view()
+    }
+}
+
 impl Tensor {
     /// The tensor of an array's elements: its own memory where it is in standard layout (C order),
     /// else a copy.

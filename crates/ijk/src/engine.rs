@@ -309,10 +309,10 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Program::apply`].
-    pub fn apply<'a>(
+    pub fn apply<'a, Kind>(
         &self,
         program: &Program,
-        arguments: impl Arguments<'a>,
+        arguments: impl Arguments<'a, Kind>,
     ) -> Result<Vec<Tensor>, Error> {
         arguments.with_views(|inputs| regular(inputs, |inputs| self.apply_views(program, inputs)))
     }
@@ -331,10 +331,10 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Program::apply_into`].
-    pub fn apply_into<'a>(
+    pub fn apply_into<'a, Kind>(
         &self,
         program: &Program,
-        arguments: impl Arguments<'a>,
+        arguments: impl Arguments<'a, Kind>,
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
         arguments.with_views(|inputs| {

@@ -97,9 +97,9 @@ mod recent;
 pub mod verify;
 
 // Programs and how they run.
-pub use arguments::Arguments;
+pub use arguments::{Arguments, AsView};
 #[doc(hidden)]
-pub use arguments::Views;
+pub use arguments::{Iterated, Listed, Views};
 #[cfg(feature = "blocks")]
 pub use blocks::BigTensor;
 pub use einsum::{Einsum, EinsumPath, EinsumStep, EinsumSteps, Label, einsum};

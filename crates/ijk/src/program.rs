@@ -105,7 +105,7 @@ impl Program {
 
     /// Applies the program to arguments, on the [global engine](Engine::global).
     ///
-    /// Arguments are a tuple of references to arrays, or a slice of [`TensorView`](crate::TensorView)s.
+    /// Arguments are a tuple of references to arrays, a slice of arrays or views, or an iterator: see [`Arguments`].
     ///
     /// # Errors
     /// [`Error::Program`] where arguments do not fit: number, element types, ranks, extents.
@@ -119,7 +119,10 @@ impl Program {
     /// assert_eq!(parts[0].as_slice::<f64>(), Some(&[0.25, 0.75][..]));
     /// # Ok::<(), ijk::Error>(())
     /// ```
-    pub fn apply<'a>(&self, arguments: impl Arguments<'a>) -> Result<Vec<Tensor>, Error> {
+    pub fn apply<'a, Kind>(
+        &self,
+        arguments: impl Arguments<'a, Kind>,
+    ) -> Result<Vec<Tensor>, Error> {
         Engine::global().apply(self, arguments)
     }
 
@@ -165,9 +168,9 @@ impl Program {
     /// assert_eq!(out, array![[1], [2]]);
     /// # Ok::<(), ijk::Error>(())
     /// ```
-    pub fn apply_into<'a>(
+    pub fn apply_into<'a, Kind>(
         &self,
-        arguments: impl Arguments<'a>,
+        arguments: impl Arguments<'a, Kind>,
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
         Engine::global().apply_into(self, arguments, outputs)

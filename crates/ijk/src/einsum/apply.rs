@@ -19,7 +19,7 @@ impl Einsum {
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
-    pub fn apply<'a>(&self, operands: impl Arguments<'a>) -> Result<Tensor, Error> {
+    pub fn apply<'a, Kind>(&self, operands: impl Arguments<'a, Kind>) -> Result<Tensor, Error> {
         Engine::global().apply_einsum(self, operands)
     }
 
@@ -38,9 +38,9 @@ impl Einsum {
     /// assert_eq!(out, array![[1, 3], [2, 4]]);
     /// # Ok::<(), ijk::Error>(())
     /// ```
-    pub fn apply_into<'a>(
+    pub fn apply_into<'a, Kind>(
         &self,
-        operands: impl Arguments<'a>,
+        operands: impl Arguments<'a, Kind>,
         output: TensorViewMut<'_>,
     ) -> Result<(), Error> {
         Engine::global().apply_einsum_into(self, operands, output)
@@ -92,10 +92,10 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
-    pub fn einsum<'a>(
+    pub fn einsum<'a, Kind>(
         &self,
         subscripts: &str,
-        operands: impl Arguments<'a>,
+        operands: impl Arguments<'a, Kind>,
     ) -> Result<Tensor, Error> {
         let einsum = self.recent_einsum(subscripts)?;
         self.apply_einsum(&einsum, operands)
@@ -105,10 +105,10 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
-    pub fn apply_einsum<'a>(
+    pub fn apply_einsum<'a, Kind>(
         &self,
         einsum: &Einsum,
-        operands: impl Arguments<'a>,
+        operands: impl Arguments<'a, Kind>,
     ) -> Result<Tensor, Error> {
         operands.with_views(|inputs| {
             regular(inputs, |inputs| match &*self.planned(einsum, inputs, None)? {
@@ -124,10 +124,10 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Einsum::apply_into`].
-    pub fn apply_einsum_into<'a>(
+    pub fn apply_einsum_into<'a, Kind>(
         &self,
         einsum: &Einsum,
-        operands: impl Arguments<'a>,
+        operands: impl Arguments<'a, Kind>,
         output: TensorViewMut<'_>,
     ) -> Result<(), Error> {
         let outputs = &mut [output];

@@ -218,7 +218,8 @@ impl fmt::Display for Einsum {
     }
 }
 
-/// The einsum of some arrays: `einsum("ij,jk->ik", [&a, &b])`. See [`Einsum`].
+/// The einsum of some arrays: `einsum("ij,jk->ik", [&a, &b])`. Operands are [`Arguments`](crate::Arguments): a tuple, a
+/// slice, or an iterator of arrays and views. See [`Einsum`].
 ///
 /// Parsed subscripts and plans are cached.
 ///
@@ -234,9 +235,9 @@ impl fmt::Display for Einsum {
 /// assert_eq!(product, array![[2.0, 1.0], [4.0, 3.0]]);
 /// # Ok::<(), ijk::Error>(())
 /// ```
-pub fn einsum<'a>(
+pub fn einsum<'a, Kind>(
     subscripts: &str,
-    operands: impl crate::Arguments<'a>,
+    operands: impl crate::Arguments<'a, Kind>,
 ) -> Result<crate::Tensor, Error> {
     Engine::global().einsum(subscripts, operands)
 }
