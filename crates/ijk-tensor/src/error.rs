@@ -33,6 +33,14 @@ pub enum TensorError {
         /// Rank of the array.
         found: usize,
     },
+    /// A reversed axis, where the view that is asked for has none.
+    #[error("the stride of axis {axis} is {stride}, but such views have none below 0")]
+    Stride {
+        /// Position of the axis.
+        axis: usize,
+        /// Distance of neighbours in elements.
+        stride: isize,
+    },
     /// A number of elements that the shape does not have.
     #[error("shape {} has {expected} elements, but {found} are given", shape_text(shape))]
     Length {

@@ -221,7 +221,7 @@ impl Tensor {
 }
 
 /// Checks that `T` is the Rust type of `dtype`.
-fn expect_dtype<T: Element>(found: DType) -> Result<(), TensorError> {
+pub(crate) fn expect_dtype<T: Element>(found: DType) -> Result<(), TensorError> {
     let expected = dtype_of::<T>();
     if expected == found { Ok(()) } else { Err(TensorError::DType { expected, found }) }
 }

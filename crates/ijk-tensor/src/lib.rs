@@ -29,6 +29,8 @@ pub mod foreign;
 pub mod fork;
 mod interop;
 mod iter;
+#[cfg(any(feature = "faer", feature = "nalgebra"))]
+mod matrices;
 mod overlap;
 mod pages;
 mod pool;

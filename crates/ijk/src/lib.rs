@@ -28,6 +28,7 @@
 //! | a program in Einsum Tuple, for arrays of any rank | [`et!`](macro@et), [`et()`] | an [`et::Program`] |
 //! | arrays larger than memory, Zarr arrays, several processes | `blocks::BigTensor` (feature `blocks`) | a term, computed block by block |
 //! | an array of ndarray | a reference to it: all [`Arguments`] take one | no copy |
+//! | a matrix of faer or nalgebra | `TensorView::from` its view (features `faer`, `nalgebra`) | no copy |
 //! | an array whose element type is known at run time | [`TensorView`], [`TensorViewMut`], [`Tensor`] | conversion from and to ndarray without a copy |
 //! | a `.npy` or `.npz` file | [`file`](mod@file) | a [`Tensor`] |
 //! | threads, a memory limit, SIMD instructions or exact order of operations to set | [`Engine::builder`] | an [`Engine`] to apply programs on |
@@ -63,6 +64,8 @@
 //! |---|---|
 //! | `blocks` | the module `blocks`: tensors in blocks, in memory or on disk, on threads and processes |
 //! | `zarr` | `blocks::ZarrStore`: block tensors in Zarr V3 arrays; implies `blocks` |
+//! | `faer` | faer's `MatRef` and others as arguments, [`TensorView::to_faer`](TensorView) |
+//! | `nalgebra` | nalgebra's matrices, vectors and views as arguments, `TensorView::to_nalgebra` |
 //! | `verify` | the module `verify`: programs in Einsum Tuple compared with NumPy, SciPy, PyTorch, JAX and TensorFlow |
 //!
 //! # What is stable
