@@ -4,19 +4,60 @@
 //! passes may recurse.
 
 use crate::Span;
+use std::ops::Range;
+
 pub use crate::ast::{Name, Number};
 
 /// A whole program: its four sections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// Assignments, in the order in which they run.
+    /// Assignments, in the order of the text.
     pub statements: Vec<Statement>,
+    /// Loops around statements, an outer one before those in it.
+    pub loops: Vec<Loop>,
     /// The framework call that should give the same outputs.
     pub call: Option<Call>,
     /// Names of the arrays that are results; empty where the section is missing.
     pub outputs: Vec<Name>,
     /// Constraints on ranks and extents.
     pub constraints: Vec<Constraint>,
+}
+
+/// `LOOP t`: its statements run once for each value of an eintup.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// The eintup that each pass fixes.
+    pub tuple: Name,
+    /// `LOOP -t`: from the greatest value to the least.
+    pub descending: bool,
+    /// Positions of its statements in [`Program::statements`]; at least one. Ranges of loops nest.
+    pub body: Range<usize>,
+    /// Condition that ends the loop after a pass.
+    pub until: Option<Value>,
+    /// Its header, from `LOOP` on.
+    pub span: Span,
+}
+
+impl Program {
+    /// The loops around a statement, outermost first.
+    pub fn loops_around(&self, statement: usize) -> impl Iterator<Item = &Loop> {
+        self.loops.iter().filter(move |around| around.body.contains(&statement))
+    }
+
+    /// A loop and those around it, outermost first.
+    pub fn loops_over(&self, at: usize) -> impl Iterator<Item = &Loop> {
+        let body = self.loops[at].body.clone();
+        let around = self.loops[..=at].iter();
+        around.filter(move |l| l.body.start <= body.start && body.end <= l.body.end)
+    }
+
+    /// The conditions that are tested after a statement, those of inner loops first, each with the position of its
+    /// loop.
+    pub fn conditions_after(&self, statement: usize) -> impl Iterator<Item = (usize, &Value)> {
+        let ending = self.loops.iter().enumerate().rev();
+        let ending = ending.filter(move |(_, l)| l.body.end == statement + 1);
+        ending.filter_map(|(at, ending)| Some((at, ending.until.as_ref()?)))
+    }
 }
 
 /// `left = value`, `left += value` …

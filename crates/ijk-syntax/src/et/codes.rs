@@ -18,8 +18,12 @@ crate::codes! {
     EXPECTED_RELATION = "expected-relation";
     EXPECTED_TERM = "expected-term";
     FUNCTION_IN_INDEX = "function-in-index";
+    INDENTATION = "indentation";
     KEYWORD_AS_NAME = "keyword-as-name";
     KEYWORD_TWICE = "keyword-twice";
+    LOOP_EMPTY = "loop-empty";
+    LOOP_HEADER = "loop-header";
+    LOOP_ITEM = "loop-item";
     NOT_AN_ARGUMENT = "not-an-argument";
     NO_BRACKETS = "no-brackets";
     NUMBER_TYPE = "number-type";
@@ -30,4 +34,5 @@ crate::codes! {
     SECTION_ORDER = "section-order";
     STAR_OUTSIDE = "star-outside";
     UNKNOWN_FUNCTION = "unknown-function";
+    UNTIL_OF_SEVERAL = "until-of-several";
 }

@@ -1,8 +1,8 @@
 //! From surface trees back to program text.
 
 use super::ast::{
-    Access, Assign, AssignOp, Bound, Call, CallArg, Constraint, Index, IndexOp, Program, Quantity,
-    Relation, Statement, Value, ValueOp,
+    Access, Assign, AssignOp, Bound, Call, CallArg, Constraint, Index, IndexOp, Loop, Program,
+    Quantity, Relation, Statement, Value, ValueOp,
 };
 use super::tree::{Form, Tree};
 use super::words;
@@ -14,8 +14,15 @@ use std::fmt::{self, Display, Formatter};
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut gap = "";
-        for statement in &self.statements {
-            writeln!(f, "{statement}")?;
+        for (at, statement) in self.statements.iter().enumerate() {
+            let mut depth = 0;
+            for around in self.loops_around(at) {
+                if around.body.start == at {
+                    writeln!(f, "{:depth$}{around}", "")?;
+                }
+                depth += 4;
+            }
+            writeln!(f, "{:depth$}{statement}", "")?;
             gap = "\n";
         }
         if let Some(call) = &self.call {
@@ -49,6 +56,15 @@ fn write_call(f: &mut Formatter<'_>, word: &str, items: &[impl Display]) -> fmt:
     write!(f, "{word}(")?;
     write_list(f, items)?;
     f.write_str(")")
+}
+
+/// The header.
+impl Display for Loop {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let sign = if self.descending { "-" } else { "" };
+        write!(f, "LOOP {sign}{}", self.tuple)?;
+        self.until.iter().try_for_each(|condition| write!(f, " UNTIL {condition}"))
+    }
 }
 
 impl Display for Statement {

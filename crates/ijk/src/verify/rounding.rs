@@ -41,6 +41,7 @@ pub(super) fn bounded(
     let names = bounds.iter().flatten().map(|text| name(text)).collect();
     let program = Program {
         statements: builder.statements,
+        loops: Vec::new(),
         call: None,
         outputs: names,
         constraints: program.constraints.clone(),

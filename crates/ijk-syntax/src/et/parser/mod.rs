@@ -8,6 +8,7 @@ mod call;
 mod index;
 mod list;
 mod literal;
+mod loops;
 mod name;
 mod program;
 mod recover;
@@ -19,6 +20,7 @@ use super::ast::Program;
 use crate::cursor::{Abandon, Cursor, Parsed};
 use crate::lexer::lex_quoted;
 use crate::{Diagnostic, Span};
+use loops::Block;
 use program::Stage;
 use std::ops::{Deref, DerefMut};
 
@@ -28,7 +30,7 @@ use std::ops::{Deref, DerefMut};
 /// of further ones. The program is meaningful if no diagnostic is an error.
 ///
 /// Items are recognised by their form: `name[` starts a statement, a dotted path or name with `(` the framework call,
-/// `RANK(`/`DIMS(` a constraint, and a name alone or before `,` is an output. An item ends at a line break where no
+/// `RANK(`/`DIMS(` a constraint, `LOOP` a loop, and a name alone or before `,` is an output. An item ends at a line break where no
 /// parenthesis is open and the next line does not start with an operator: no item starts with one, so that such a line
 /// continues the item before.
 ///
@@ -52,7 +54,8 @@ pub fn parse(source: &str) -> (Program, Vec<Diagnostic>) {
     }
     let tokens = lex_quoted(source);
     let cursor = Cursor::new(source, &tokens);
-    let mut parser = EtParser { cursor, program: Program::default(), stage: Stage::default() };
+    let (program, stage, blocks) = (Program::default(), Stage::default(), Vec::new());
+    let mut parser = EtParser { cursor, program, stage, blocks };
     parser.program();
     (parser.program, parser.cursor.finish())
 }
@@ -61,6 +64,8 @@ struct EtParser<'s> {
     cursor: Cursor<'s>,
     program: Program,
     stage: Stage,
+    /// The loops that are open, outermost first.
+    blocks: Vec<Block>,
 }
 
 impl<'s> Deref for EtParser<'s> {

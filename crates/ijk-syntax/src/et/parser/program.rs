@@ -7,8 +7,8 @@ use crate::report::nearest;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
 /// Forms of an item, for messages.
-const FORMS: &str = "an item is `array[index, …] = value`, `function(…)`, an output's name, or \
-                     `RANK(…)`/`DIMS(…)` with `=` or `IN`";
+const FORMS: &str = "an item is `array[index, …] = value`, `LOOP index`, `function(…)`, an output's \
+                     name, or `RANK(…)`/`DIMS(…)` with `=` or `IN`";
 
 /// The sections of a program in their order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ pub(super) enum Section {
 
 impl Section {
     /// Name of the section's items in messages.
-    fn item(self) -> &'static str {
+    pub(super) fn item(self) -> &'static str {
         match self {
             Self::Statements => "a statement",
             Self::Call => "the call",
@@ -63,6 +63,9 @@ impl EtParser<'_> {
         while self.kind(0) != TokenKind::End {
             self.item();
         }
+        self.close_blocks(0);
+        // Loops whose statements did not parse, which is reported.
+        self.program.loops.retain(|around| !around.body.is_empty());
         if self.program.statements.is_empty() && self.report.errors() == 0 {
             let hint = "a statement is `array[index, …] = value`";
             let end = self.end().span;
@@ -74,6 +77,7 @@ impl EtParser<'_> {
     fn item(&mut self) {
         let from = self.at;
         self.depth = 0;
+        self.indent();
         if self.whole_item().is_err() {
             self.recover(from);
         }
@@ -85,7 +89,9 @@ impl EtParser<'_> {
             return self.fail(error);
         };
         self.enter(section);
+        self.check_block(section)?;
         match section {
+            Section::Statements if self.at_loop() => self.loop_header(),
             Section::Statements => self.statement(),
             Section::Call => self.call_item(),
             Section::Outputs => self.outputs(),
@@ -101,6 +107,9 @@ impl EtParser<'_> {
         }
         if self.at_constraint() {
             return Some(Section::Constraints);
+        }
+        if self.at_loop() {
+            return Some(Section::Statements);
         }
         let behind = self.peek(1);
         match behind.kind {
