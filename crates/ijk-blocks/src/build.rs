@@ -332,7 +332,7 @@ impl BigTensor {
             if source.path().is_none() || source.ty().blocks == tensor.ty().blocks {
                 continue;
             }
-            let cost = RecutCost::new(&**source, &tensor.ty().blocks, *keep);
+            let cost = RecutCost::new(source, &tensor.ty().blocks, *keep);
             if !all.contains(&cost) {
                 all.push(cost);
             }

@@ -75,7 +75,7 @@ pub use progress::{Counts, Progress};
 pub use run::Executor;
 pub use statement::{apply, apply_instance, apply_program};
 #[cfg(feature = "zarr")]
-pub use store::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
+pub use store::{Compression, Saved, StoreOptions, ZarrOptions, ZarrScratch, ZarrStore};
 pub use store::{MemoryStore, Outline, RecutCost, Scratch, Sink, Source, Store, url_scheme};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};

@@ -20,7 +20,7 @@ pub use ijk_blocks::{
     TypeError, Value, Zip, apply, cluster,
 };
 #[cfg(feature = "zarr")]
-pub use ijk_blocks::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
+pub use ijk_blocks::{Compression, Saved, StoreOptions, ZarrOptions, ZarrScratch, ZarrStore};
 #[doc(hidden)]
 pub use ijk_blocks::{apply_instance, apply_program, url_scheme};
 pub use ijk_types::{BinaryOp, UnaryOp};

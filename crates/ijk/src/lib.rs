@@ -63,7 +63,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `blocks` | the module `blocks`: tensors in blocks, in memory or on disk, on threads and processes |
-//! | `zarr` | `blocks::ZarrStore`: block tensors in Zarr V3 arrays; implies `blocks` |
+//! | `zarr` | `blocks::ZarrStore`: block tensors in Zarr arrays, in directories and archives; implies `blocks` |
+//! | `object-store` | Zarr arrays at `s3://…`, `https://…`; implies `zarr` |
 //! | `faer` | faer's `MatRef` and others as arguments, [`TensorView::to_faer`](TensorView) |
 //! | `nalgebra` | nalgebra's matrices, vectors and views as arguments, `TensorView::to_nalgebra` |
 //! | `verify` | the module `verify`: programs in Einsum Tuple compared with NumPy, SciPy, PyTorch, JAX and TensorFlow |

@@ -89,6 +89,11 @@ impl Kernels {
         self
     }
 
+    /// The flag.
+    pub(super) fn flag(&self) -> Option<&Arc<AtomicBool>> {
+        self.stop.as_ref()
+    }
+
     /// Checks the flag.
     ///
     /// # Errors

@@ -343,8 +343,8 @@ impl Executor {
 
     /// Flag that ends computations early.
     #[cfg(feature = "zarr")]
-    pub(crate) fn stopped_by(&self) -> Option<&AtomicBool> {
-        self.stop.as_deref()
+    pub(crate) fn stopped_by(&self) -> Option<&Arc<AtomicBool>> {
+        self.stop.as_ref()
     }
 
     /// Kernels with all threads, and with one.
@@ -402,7 +402,8 @@ impl Executor {
         }
         let budget = self.budget(plan, MemoryUse { held: result, writing: sink.writing() })?;
         let stores = self.spill_policy(1).stores(plan)?;
-        let block_stores = Arc::new(BlockStores::new(plan, Arc::clone(&sink), &stores));
+        let block_stores = BlockStores::new(plan, Arc::clone(&sink), &stores);
+        let block_stores = Arc::new(block_stores.stopped_by(self.stop.as_ref()));
         let (kernels, workers, finite) = (self.kernels(), self.workers, self.finite);
         let progress = &self.progress;
         let run = LocalRun { plan, block_stores, kernels, budget, workers, finite, progress };

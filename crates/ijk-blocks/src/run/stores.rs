@@ -10,6 +10,7 @@ use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
 use crate::{Block, Error, Value};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Policy for large intermediate results: those above the size in bytes go to scratch storage; without one, none do.
 #[derive(Clone, Copy)]
@@ -99,6 +100,16 @@ impl BlockStores {
         let sources = plan.arrays.iter().map(source).collect();
         let present = plan.arrays.iter().map(|_| Present::default()).collect();
         Self { sources, sinks, present, facts: Facts::default() }
+    }
+
+    /// The same for a run that a flag stops.
+    pub(super) fn stopped_by(mut self, flag: Option<&Arc<AtomicBool>>) -> Self {
+        for source in &mut self.sources {
+            if let Some(until) = flag.and_then(|flag| source.until(flag)) {
+                *source = until;
+            }
+        }
+        self
     }
 
     /// Reader of a stage's operands.

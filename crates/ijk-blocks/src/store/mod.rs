@@ -22,13 +22,14 @@ pub(crate) use recut::{Recut, block_bytes, common_multiple};
 pub use scratch::{Scratch, Store};
 pub use url::url_scheme;
 #[cfg(feature = "zarr")]
-pub use zarr::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
+pub use zarr::{Compression, Saved, StoreOptions, ZarrOptions, ZarrScratch, ZarrStore};
 
 use crate::{Annotations, Block, StoreError, Type, Value};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Source of the blocks of a tensor: memory, a file, a directory of chunks.
 ///
@@ -83,6 +84,22 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// Names of its axes, and its attributes, if it has such.
     fn annotations(&self) -> Annotations {
         Annotations::default()
+    }
+
+    /// The same source, if it can wait long: its waiting ends soon after a flag is set, with an error.
+    fn until(&self, _flag: &Arc<AtomicBool>) -> Option<Arc<dyn Source>> {
+        None
+    }
+
+    /// Codecs of its blocks, as the text by which results can be stored alike, if they are stored with codecs.
+    fn encoding(&self) -> Option<Arc<str>> {
+        None
+    }
+
+    /// The same tensor in smaller blocks, if these can be read by themselves: the chunks of shards. It is read where
+    /// blocks are asked for that are smaller than its own.
+    fn parts(&self) -> Option<Arc<dyn Source>> {
+        None
     }
 }
 
@@ -173,6 +190,18 @@ impl<S: Source + ?Sized> Source for Arc<S> {
 
     fn annotations(&self) -> Annotations {
         (**self).annotations()
+    }
+
+    fn until(&self, flag: &Arc<AtomicBool>) -> Option<Arc<dyn Source>> {
+        (**self).until(flag)
+    }
+
+    fn encoding(&self) -> Option<Arc<str>> {
+        (**self).encoding()
+    }
+
+    fn parts(&self) -> Option<Arc<dyn Source>> {
+        (**self).parts()
     }
 }
 

@@ -8,6 +8,7 @@ use ijk_tensor::Tensor;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A source in other blocks than it is stored in. Stored blocks that are divided between several of these are cached,
@@ -51,11 +52,14 @@ impl Recut {
     /// A source in the blocks of a type, if stored blocks are cut apart; where blocks consist of whole stored ones each
     /// of these is read once.
     pub(crate) fn new(source: &Arc<dyn Source>, ty: &Type, keep: u64) -> Option<Self> {
+        let parts = parts(source, &ty.blocks);
+        let source = parts.as_ref().unwrap_or(source);
         // Only files are re-cut: arrays in memory are cheap to read in any blocks.
         let is_file = source.path().is_some() && source.ty().element.number().is_some();
         let axes = axes(source.ty(), &ty.blocks);
         let is_cut = axes.iter().any(|axis| axis.is_cut());
-        (is_file && is_cut).then(|| Self {
+        // Blocks of a whole number of parts cut nothing apart, but are not those of the source.
+        (is_file && (is_cut || parts.is_some())).then(|| Self {
             source: Arc::clone(source),
             ty: ty.clone(),
             keep,
@@ -202,6 +206,16 @@ impl Source for Recut {
     fn annotations(&self) -> Annotations {
         self.source.annotations()
     }
+
+    fn until(&self, flag: &Arc<AtomicBool>) -> Option<Arc<dyn Source>> {
+        let source = self.source.until(flag)?;
+        let (ty, keep, kept) = (self.ty.clone(), self.keep, Mutex::default());
+        Some(Arc::new(Self { source, ty, keep, kept }))
+    }
+
+    fn encoding(&self) -> Option<Arc<str>> {
+        self.source.encoding()
+    }
 }
 
 /// A part of a block along an axis, within one stored block.
@@ -245,7 +259,9 @@ pub struct RecutCost {
 }
 
 impl RecutCost {
-    pub(crate) fn new(source: &dyn Source, to: &[Option<usize>], keep: u64) -> Self {
+    pub(crate) fn new(source: &Arc<dyn Source>, to: &[Option<usize>], keep: u64) -> Self {
+        let parts = parts(source, to);
+        let source = parts.as_ref().unwrap_or(source);
         let (ty, axes) = (source.ty(), axes(source.ty(), to));
         let stored = ty.len().map_or(u64::MAX, |n| (n as u64).saturating_mul(size(ty)));
         let block = block_bytes(ty, &vec![0; ty.rank()]);
@@ -266,6 +282,12 @@ impl RecutCost {
         let (name, from, to) = (source.name(), ty.blocks.clone(), to.to_vec());
         Self { name, from, to, stored, read: read as u64, kept: kept.min(stored) }
     }
+}
+
+/// The parts of the blocks of a source, where these are cut apart, and the source has such.
+fn parts(source: &Arc<dyn Source>, to: &[Option<usize>]) -> Option<Arc<dyn Source>> {
+    let is_cut = axes(source.ty(), to).iter().any(Axis::is_cut);
+    if is_cut { source.parts() } else { None }
 }
 
 /// An axis that is stored in some blocks and read in others.
@@ -398,7 +420,7 @@ mod tests {
                 let expected = tensor.collect().unwrap();
                 let source: Arc<dyn Source> = Arc::<Counted>::clone(&counted);
                 let ty = tensor.reblock(read.map(Some)).unwrap().ty().clone();
-                let cost = RecutCost::new(&*source, &ty.blocks, keep);
+                let cost = RecutCost::new(&source, &ty.blocks, keep);
                 let Some(recut) = Recut::new(&source, &ty, keep) else {
                     assert_eq!(cost.read, cost.stored);
                     continue;
@@ -436,7 +458,8 @@ mod tests {
     #[test]
     fn costs_of_huge_grids_are_told_at_once() {
         let ty = Type::new([1 << 40, 1 << 20], [Some(3), Some(1)], DType::F32);
-        let cost = RecutCost::new(&MemoryStore::new(ty), &[Some(2), Some(1)], 1 << 10);
+        let source: Arc<dyn Source> = Arc::new(MemoryStore::new(ty));
+        let cost = RecutCost::new(&source, &[Some(2), Some(1)], 1 << 10);
         let ratio = cost.read as f64 / cost.stored as f64;
         assert!((1.99..2.01).contains(&ratio), "{cost:?}");
         assert_eq!(common_multiple(4, 6), 12);

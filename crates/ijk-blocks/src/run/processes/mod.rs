@@ -179,7 +179,8 @@ impl Session {
             Destination::Sink(sink) => Arc::clone(sink),
             Destination::Collect(store) => Arc::<MemoryStore>::clone(store),
         };
-        let block_stores = Arc::new(BlockStores::spread(context.plan, sink, &self.stores, spread));
+        let block_stores = BlockStores::spread(context.plan, sink, &self.stores, spread);
+        let block_stores = Arc::new(block_stores.stopped_by(context.kernels[0].flag()));
         let stages = (0..owners.len())
             .map(|stage| Arc::new(self.stage(context, &block_stores, owners, stage)));
         let stages = stages.collect();

@@ -111,6 +111,16 @@ impl Codecs {
         self.transposes.is_empty() && matches!(self.bytes, Bytes::Plain { native: true, .. })
     }
 
+    /// The shards, if a chunk is one and nothing else.
+    pub(super) fn shards(&self) -> Option<&Shards> {
+        match &self.bytes {
+            Bytes::Shards(shards) if self.transposes.is_empty() && self.compressors.is_empty() => {
+                Some(shards)
+            }
+            _ => None,
+        }
+    }
+
     /// Bytes of a chunk's file, where that does not depend on its elements.
     pub(super) fn encoded_length(&self, elements: usize) -> Option<u64> {
         let Bytes::Plain { .. } = self.bytes else { return None };
@@ -161,6 +171,32 @@ impl Codecs {
         }
         let decoded = first.decode(&encoded, plain)?;
         self.elements(&decoded, shape, elements, out)
+    }
+
+    /// The bytes that are stored of the elements of a chunk, as they are in memory: without a copy if they are these.
+    pub(super) fn encode<'a>(
+        &self,
+        chunk: &'a [u8],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+    ) -> Result<Cow<'a, [u8]>, ZarrError> {
+        if !self.transposes.is_empty() {
+            return Err(ZarrError::Unwritten { name: "transpose".into() });
+        }
+        let mut bytes = match &self.bytes {
+            Bytes::Plain { native: true, .. } => Cow::Borrowed(chunk),
+            Bytes::Plain { codec, .. } => {
+                let (of, fill) = (&elements.of, &elements.fill);
+                let encoded = codec.encode(chunk.into(), shape, of, fill, &options());
+                let encoded = encoded.map_err(|error| ZarrError::codec("bytes", error))?;
+                Cow::Owned(encoded.into_owned())
+            }
+            Bytes::Shards(shards) => Cow::Owned(shards.encode(chunk, shape, elements)?),
+        };
+        for codec in &self.compressors {
+            bytes = Cow::Owned(codec.encode(&bytes)?);
+        }
+        Ok(bytes)
     }
 
     /// Elements of bytes that are not compressed.

@@ -4,8 +4,10 @@ use super::codecs::{check_length, copied, library, options};
 use super::error::ZarrError;
 use super::lz4;
 use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use flate2::{Decompress, FlushDecompress, Status};
-use std::io::Read;
+use serde_json::Value;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use zarrs::array::codec::{blosc_decompress_bytes, blosc_validate};
 use zarrs::array::{BytesRepresentation, BytesToBytesCodecTraits, Codec};
@@ -13,10 +15,16 @@ use zarrs::metadata::v3::MetadataV3;
 
 #[derive(Clone, Debug)]
 pub(super) enum Compressor {
-    Zstd,
-    Gzip,
+    Zstd {
+        level: i32,
+        checksum: bool,
+    },
+    Gzip {
+        level: u32,
+    },
     Zlib,
-    Blosc,
+    /// None where the options are those of numcodecs, which are read alike.
+    Blosc(Option<Arc<dyn BytesToBytesCodecTraits>>),
     Lz4,
     /// Shuffle: the first bytes of all elements of that size, then the second ones, and so on.
     Shuffle(usize),
@@ -30,9 +38,17 @@ const CHECKSUM: usize = 4;
 impl Compressor {
     pub(super) fn new(metadata: &MetadataV3) -> Result<Self, ZarrError> {
         match metadata.name() {
-            "zstd" | "numcodecs.zstd" => Ok(Self::Zstd),
-            "gzip" | "numcodecs.gzip" => Ok(Self::Gzip),
-            "blosc" | "numcodecs.blosc" => Ok(Self::Blosc),
+            "zstd" | "numcodecs.zstd" => Ok(Self::Zstd {
+                level: number(metadata, "level", 0) as i32,
+                checksum: option(metadata, "checksum").and_then(Value::as_bool).unwrap_or(false),
+            }),
+            "gzip" | "numcodecs.gzip" => {
+                Ok(Self::Gzip { level: number(metadata, "level", 5).clamp(0, 9) as u32 })
+            }
+            "blosc" | "numcodecs.blosc" => match library(metadata) {
+                Ok(Codec::BytesToBytes(codec)) => Ok(Self::Blosc(Some(codec))),
+                _ => Ok(Self::Blosc(None)),
+            },
             "numcodecs.zlib" => Ok(Self::Zlib),
             "numcodecs.lz4" => Ok(Self::Lz4),
             "numcodecs.shuffle" => Ok(Self::Shuffle(element_size(metadata)?)),
@@ -60,10 +76,10 @@ impl Compressor {
 
     fn name(&self) -> &'static str {
         match self {
-            Self::Zstd => "zstd",
-            Self::Gzip => "gzip",
+            Self::Zstd { .. } => "zstd",
+            Self::Gzip { .. } => "gzip",
             Self::Zlib => "numcodecs.zlib",
-            Self::Blosc => "blosc",
+            Self::Blosc(_) => "blosc",
             Self::Lz4 => "numcodecs.lz4",
             Self::Shuffle(_) => "numcodecs.shuffle",
             Self::Crc32c(_) => "crc32c",
@@ -74,13 +90,13 @@ impl Compressor {
     pub(super) fn decode(&self, encoded: &[u8], most: usize) -> Result<Vec<u8>, ZarrError> {
         let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
         match self {
-            Self::Zstd => {
+            Self::Zstd { .. } => {
                 let decoder = zstd::stream::read::Decoder::new(encoded).map_err(failed)?;
                 self.read(decoder, most)
             }
-            Self::Gzip => self.read(GzDecoder::new(encoded), most),
+            Self::Gzip { .. } => self.read(GzDecoder::new(encoded), most),
             Self::Zlib => zlib(encoded, most).map_err(|why| ZarrError::codec(self.name(), why)),
-            Self::Blosc => blosc(encoded, |found| found <= most),
+            Self::Blosc(_) => blosc(encoded, |found| found <= most),
             Self::Lz4 => {
                 lz4::decode(encoded, most).map_err(|why| ZarrError::codec(self.name(), why))
             }
@@ -102,6 +118,30 @@ impl Compressor {
         }
     }
 
+    /// Encodes all bytes.
+    pub(super) fn encode(&self, bytes: &[u8]) -> Result<Vec<u8>, ZarrError> {
+        let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
+        let by = |codec: &Arc<dyn BytesToBytesCodecTraits>| {
+            let encoded = codec.encode(bytes.into(), &options());
+            encoded.map(Into::into).map_err(|error| ZarrError::codec(self.name(), error))
+        };
+        match self {
+            Self::Zstd { level, checksum } => {
+                let mut compressor = zstd::bulk::Compressor::new(*level).map_err(failed)?;
+                compressor.include_checksum(*checksum).map_err(failed)?;
+                compressor.compress(bytes).map_err(failed)
+            }
+            Self::Gzip { level } => {
+                let level = flate2::Compression::new(*level);
+                let mut encoder = GzEncoder::new(Vec::new(), level);
+                encoder.write_all(bytes).map_err(failed)?;
+                encoder.finish().map_err(failed)
+            }
+            Self::Blosc(Some(codec)) | Self::Crc32c(codec) => by(codec),
+            _ => Err(ZarrError::Unwritten { name: self.name().into() }),
+        }
+    }
+
     fn read(&self, decoder: impl Read, most: usize) -> Result<Vec<u8>, ZarrError> {
         let mut decoded = Vec::new();
         let limit = (most as u64).saturating_add(1);
@@ -120,18 +160,18 @@ impl Compressor {
     pub(super) fn decode_into(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), ZarrError> {
         let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
         match self {
-            Self::Zstd => {
+            Self::Zstd { .. } => {
                 let count = zstd::bulk::decompress_to_buffer(encoded, out).map_err(failed)?;
                 check_length(out.len(), count)
             }
-            Self::Gzip => {
+            Self::Gzip { .. } => {
                 let mut decoder = GzDecoder::new(encoded);
                 let count = fill(&mut decoder, out).map_err(failed)?;
                 // The end is where the checksum is.
                 let more = fill(&mut decoder, &mut [0]).map_err(failed)?;
                 check_length(out.len(), count + more)
             }
-            Self::Blosc => copied(&blosc(encoded, |found| found == out.len())?, out),
+            Self::Blosc(_) => copied(&blosc(encoded, |found| found == out.len())?, out),
             Self::Shuffle(size) => {
                 check_length(out.len(), encoded.len())?;
                 unshuffle(encoded, *size, out)
@@ -165,6 +205,16 @@ fn zlib(encoded: &[u8], most: usize) -> Result<Vec<u8>, String> {
             return Err("it is truncated".into());
         }
     }
+}
+
+/// An option of a codec.
+fn option<'a>(metadata: &'a MetadataV3, name: &str) -> Option<&'a Value> {
+    metadata.configuration()?.get(name)
+}
+
+/// An option that is a whole number.
+fn number(metadata: &MetadataV3, name: &str, default: i64) -> i64 {
+    option(metadata, name).and_then(Value::as_i64).unwrap_or(default)
 }
 
 /// Element size of shuffled bytes; the default of numcodecs is 4.

@@ -49,6 +49,24 @@ pub(super) fn consolidated(group: &str, path: &str, metadata: &str) -> Option<St
     Some([&group[..range.start], &text, &group[range.end..]].concat())
 }
 
+/// The text of an object without a member.
+pub(super) fn without(text: &str, name: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some(value) = member(&text, name) {
+        let end = value.as_ptr() as usize - text.as_ptr() as usize + value.len();
+        let start = text[..end - value.len()].rfind(['{', ',']).unwrap_or_default();
+        let rest = text[end..].trim_start();
+        let range = match (&text[start..=start], rest.strip_prefix(',')) {
+            // The first one takes the comma after it along.
+            ("{", Some(rest)) => start + 1..text.len() - rest.trim_start().len(),
+            ("{", None) => start + 1..end,
+            _ => start..end,
+        };
+        text.replace_range(range, "");
+    }
+    text
+}
+
 /// Checks that a text is a JSON object, bare tokens included.
 pub(super) fn check_object(text: &str) -> Result<(), ZarrError> {
     let wrong = |why: &str| ZarrError::Metadata(format!("attributes: {why}"));
@@ -188,6 +206,20 @@ mod tests {
             r#"{"consolidated_metadata": {"metadata": 1}}"#,
         ] {
             assert_eq!(consolidated(group, "y", "{}"), None);
+        }
+    }
+
+    #[test]
+    fn members_are_left_out() {
+        for (text, expected) in [
+            (r#"{"a": [1, {"b": 2}], "b": NaN}"#, r#"{"b": NaN}"#),
+            (r#"{"b": "a", "a" : {"a": 1} , "c": 1.50}"#, r#"{"b": "a" , "c": 1.50}"#),
+            (r#"{"b": 1, "a": "}"}"#, r#"{"b": 1}"#),
+            (r#"{ "a": 1 }"#, r#"{ }"#),
+            (r#"{"a": 1, "b": 2, "a": 3}"#, r#"{"b": 2}"#),
+            (r#"{"b": {"a": 1}}"#, r#"{"b": {"a": 1}}"#),
+        ] {
+            assert_eq!(without(text, "a"), expected);
         }
     }
 

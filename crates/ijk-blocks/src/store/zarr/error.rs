@@ -16,16 +16,34 @@ pub(super) enum ZarrError {
     File,
     #[error("it is no Zarr array: it has no zarr.json")]
     NoMetadata,
+    #[error("it is no Zarr array: it has no zarr.json{}", names(arrays))]
+    NoRoot { arrays: Vec<String> },
+    #[error("{0} are read, but not written: write to a directory, or to an object store")]
+    ReadOnly(&'static str),
+    #[error("it is no archive that can be read: {0}")]
+    Archive(String),
     #[error(
-        "it is a Zarr array of format 2; only format 3 is read: `zarr migrate` of zarr-python converts it"
+        "no such archive, and none is written: write to a directory, and make an archive of that"
     )]
+    NoArchive,
+    #[error("{key} is not valid: {why}")]
+    Old { key: &'static str, why: String },
+    #[error(
+        "its zarr.json is of format {0}, but those are of format 3; arrays of format 2 have a .zarray"
+    )]
+    Format(String),
+    #[error("it is of format 2, which is read, but neither written nor replaced")]
     Version2,
     #[error("it is a group, no array{}", names(arrays))]
     Group { arrays: Vec<String> },
+    #[cfg(not(feature = "object-store"))]
     #[error(
         "it is a URL of the scheme `{scheme}`, but only files and directories of this machine are read and written"
     )]
     Url { scheme: String },
+    #[cfg(feature = "object-store")]
+    #[error("URLs of `{scheme}` are not read; those of s3, http and https are")]
+    Scheme { scheme: String },
     #[error("it would be part of the Zarr array {}: name a path beside it", array.display())]
     InArray { array: PathBuf },
     #[error("it would be in a Zarr group of format 2; only format 3 is written")]
@@ -38,6 +56,10 @@ pub(super) enum ZarrError {
     Locked { holder: Option<u32> },
     #[error("its directory was removed while it was written")]
     Removed,
+    #[error(
+        "another process took over writing it, since this one showed no sign of life: run this again when that has ended"
+    )]
+    LostLock,
     #[error(
         "{missing} of its blocks went away while it was written: the same command computes them again"
     )]
@@ -55,8 +77,8 @@ pub(super) enum ZarrError {
     Manifest(String),
     #[error("zarr.json is not valid: {0}")]
     Metadata(String),
-    #[error("zarr.json has {found} bytes, but at most {most} are read")]
-    LongMetadata { found: u64, most: u64 },
+    #[error("{key} has {found} bytes, but at most {most} are read")]
+    LongMetadata { key: String, found: u64, most: u64 },
     #[error("elements of `{found}` are not supported; those that are: {}", element_types())]
     ElementType { found: String },
     #[error("fill value {value} of elements of {of} is not supported; allowed are {allowed}")]
@@ -65,12 +87,14 @@ pub(super) enum ZarrError {
     Lists(String),
     #[error("{what} `{name}` is not supported; {known}")]
     Unknown { what: &'static str, name: String, known: String },
+    #[error("codec `{name}` is read, but results are not written with it")]
+    Unwritten { name: String },
     #[error("chunks of shape {shape:?} of {of} have more bytes than memory can address")]
     ChunkSize { shape: Vec<u64>, of: DType },
     #[error("axis {axis} has {extent} elements, more than this machine can address")]
     Extent { axis: usize, extent: u64 },
     #[error("{0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     #[error("{}", length(*.expected, *.found))]
     Length { expected: u64, found: u64 },
     #[error("it has {found} bytes, but its elements become {most} at most")]
@@ -81,6 +105,16 @@ pub(super) enum ZarrError {
     Block,
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    #[cfg(feature = "object-store")]
+    #[error(transparent)]
+    Remote(#[from] super::remote::RemoteError),
+}
+
+/// An error of a reader of our own is what it was before.
+impl From<io::Error> for ZarrError {
+    fn from(error: io::Error) -> Self {
+        error.downcast().unwrap_or_else(Self::Io)
+    }
 }
 
 impl ZarrError {
@@ -94,6 +128,15 @@ impl ZarrError {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Removed,
             _ => Self::Io(error),
+        }
+    }
+
+    /// Returns true if a server did not do what it was asked for: nothing is known of the array then.
+    pub(super) fn is_of_network(&self) -> bool {
+        match self {
+            #[cfg(feature = "object-store")]
+            Self::Remote(_) | Self::Interrupted => true,
+            _ => false,
         }
     }
 

@@ -1,28 +1,25 @@
 //! Journals of finished blocks: chunks, with their lengths and checksums, and blocks without a chunk, all of whose
 //! elements are the fill value.
 //!
-//! Every process that writes an array has a journal of its own in `.ijk`. A line for a chunk is written just before the
-//! chunk's file gets its name, so that a process that is killed loses no existing chunk. A thread of the journal syncs
-//! in batches: first chunks, then the journal. The manifest marks a result complete only after the last batch. A line
+//! Every process that writes an array has a journal of its own in `.ijk`. In directories, a line for a chunk is
+//! written just before the chunk's file gets its name, so that a process that is killed loses no existing chunk; object
+//! stores have no files that grow, so lines go there in batches. A thread of the journal syncs in batches: first chunks,
+//! then the journal. The manifest marks a result complete only after the last batch. A line
 //! is valid only with its own checksum, which a truncated one lacks, and with a chunk of the recorded length and
 //! checksum.
 
-use super::durable;
+use super::directory::LOG;
 use super::error::ZarrError;
-use super::files::{Files, OWN};
 use super::spans::Spans;
+use super::storage::{Files, Log, OWN};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use twox_hash::XxHash64;
-
-const PREFIX: &str = "done-";
-const SUFFIX: &str = ".log";
 
 /// A batch is synced when it has that many bytes or blocks, or after that time.
 const BYTES: u64 = 64 << 20;
@@ -103,7 +100,10 @@ impl Records {
         let (mut all, mut empty) = (Self::default(), Vec::new());
         for name in names(files)? {
             all.journals += 1;
-            for line in fs::read(files.path(&name))?.split(|&byte| byte == b'\n') {
+            let Some((mut log, _)) = files.open(&name)? else { continue };
+            let mut text = Vec::new();
+            log.read_to_end(&mut text)?;
+            for line in text.split(|&byte| byte == b'\n') {
                 match Record::parse(line) {
                     Some(Record::Chunk { block, chunk }) => {
                         all.chunks.entry(block).or_default().push(chunk);
@@ -137,38 +137,32 @@ impl Records {
             .iter()
             .flat_map(|(&block, all)| all.iter().map(move |chunk| (block, chunk)));
         let text = text(chunks, &self.empty)?;
-        files.write_through(&unused(&old), text.as_bytes())?;
-        remove(files, &old)
+        let writer = files.writer()?;
+        writer.write_through(&unused(&old), text.as_bytes())?;
+        writer.remove(&old)
     }
 
     /// Removes all journals of an array.
     pub(super) fn remove(files: &Files) -> Result<(), ZarrError> {
-        remove(files, &names(files)?)
+        files.writer()?.remove(&names(files)?)
     }
-}
-
-fn remove(files: &Files, names: &[String]) -> Result<(), ZarrError> {
-    for name in names {
-        fs::remove_file(files.path(name))?;
-    }
-    Ok(durable::sync_directory(&files.path(OWN))?)
 }
 
 /// The keys of all journals.
 fn names(files: &Files) -> Result<Vec<String>, ZarrError> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(files.path(OWN))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
-            names.push(format!("{OWN}/{name}"));
+    files.visit(OWN, 1, &mut |key| {
+        let name = key.rsplit('/').next().unwrap_or(key);
+        if name.starts_with(LOG.0) && name.ends_with(LOG.1) {
+            names.push(key.to_owned());
         }
-    }
+    })?;
     Ok(names)
 }
 
 /// The key of a journal that is not there.
 fn unused(names: &[String]) -> String {
-    let name = |n: usize| format!("{OWN}/{PREFIX}{n}{SUFFIX}");
+    let name = |n: usize| format!("{OWN}/{}{n}{}", LOG.0, LOG.1);
     (0..).map(name).find(|name| !names.contains(name)).unwrap_or_default()
 }
 
@@ -203,7 +197,7 @@ struct JournalState {
     batch: Batch,
     /// When the first block of the batch was added.
     since: Option<Instant>,
-    file: Option<Arc<File>>,
+    log: Option<Arc<dyn Log>>,
     is_syncing: bool,
     /// Number of threads that wait until all is synced.
     waiting: usize,
@@ -237,7 +231,7 @@ impl Journal {
     /// A journal of an array of `blocks` blocks; its file is made with the first record.
     pub(super) fn new(files: &Files, blocks: u64) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        let shared = Arc::new(JournalShared { files: files.clone(), blocks, state, changed });
+        let shared = Arc::new(JournalShared { files: files.steadfast(), blocks, state, changed });
         Self { shared, syncer: Mutex::default() }
     }
 
@@ -286,15 +280,17 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes the file, and starts the thread that syncs.
+    /// Makes the log, and starts the thread that syncs.
     fn start(&self) -> Result<(), ZarrError> {
         let mut syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner);
         if syncer.is_some() {
             return Ok(());
         }
         let mut state = self.shared.lock();
-        if state.file.is_none() {
-            state.file = Some(Arc::new(self.shared.create()?));
+        if state.log.is_none() {
+            let JournalShared { files, blocks, .. } = &*self.shared;
+            let log = files.writer()?.log(RESERVED.min(blocks.saturating_mul(LINE)));
+            state.log = Some(log?.into());
         }
         drop(state);
         let shared = Arc::clone(&self.shared);
@@ -335,10 +331,9 @@ impl JournalState {
     fn record(&mut self, chunk: Option<(u64, &Chunk)>) -> Result<(), ZarrError> {
         let empty = self.batch.empty.drain(..).collect();
         let lines = text(chunk.into_iter(), &empty)?;
-        let Some(file) = &self.file else { return Ok(()) };
-        // All at once: what is there is whole lines, and perhaps a part of one.
-        if let Err(error) = (&**file).write_all(lines.as_bytes()) {
-            self.failed = Some((error.kind(), error.to_string()));
+        let Some(log) = &self.log else { return Ok(()) };
+        if let Err(error) = log.append(&lines) {
+            self.failed = Some(failure(&error));
         }
         self.batch.is_recorded = true;
         self.check()
@@ -358,14 +353,6 @@ impl JournalShared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn create(&self) -> Result<File, ZarrError> {
-        let own = self.files.path(OWN);
-        let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(&own);
-        let (file, _) = file.map_err(ZarrError::of_writing)?.keep().map_err(|error| error.error)?;
-        durable::reserve(&file, RESERVED.min(self.blocks.saturating_mul(LINE)));
-        Ok(file)
-    }
-
     /// Syncs batches until the journal is dropped.
     fn run(&self) {
         let mut state = self.lock();
@@ -382,14 +369,14 @@ impl JournalShared {
                     self.changed.notify_all();
                     continue;
                 }
-                let (batch, file) = (std::mem::take(&mut state.batch), state.file.clone());
+                let (batch, log) = (std::mem::take(&mut state.batch), state.log.clone());
                 (state.since, state.is_syncing) = (None, true);
                 drop(state);
-                let synced = self.sync(&batch, file.as_deref());
+                let synced = self.sync(&batch, log.as_deref());
                 state = self.lock();
                 state.is_syncing = false;
                 if let Err(error) = synced {
-                    state.failed = Some((error.kind(), error.to_string()));
+                    state.failed = Some(failure(&error));
                 }
                 self.changed.notify_all();
             } else {
@@ -400,11 +387,17 @@ impl JournalShared {
     }
 
     /// Syncs the chunks of a batch, then the lines that name its blocks.
-    fn sync(&self, batch: &Batch, file: Option<&File>) -> io::Result<()> {
-        let chunks: Vec<_> = batch.chunks.iter().map(|key| self.files.path(key)).collect();
-        durable::sync(self.files.root(), &chunks)?;
-        file.map_or(Ok(()), File::sync_data)?;
-        durable::sync_directory(&self.files.path(OWN))
+    fn sync(&self, batch: &Batch, log: Option<&dyn Log>) -> Result<(), ZarrError> {
+        self.files.writer()?.sync(&batch.chunks)?;
+        log.map_or(Ok(()), |log| log.sync())
+    }
+}
+
+/// An error that all later calls return.
+fn failure(error: &ZarrError) -> (io::ErrorKind, String) {
+    match error {
+        ZarrError::Io(error) => (error.kind(), error.to_string()),
+        error => (io::ErrorKind::Other, error.to_string()),
     }
 }
 
@@ -415,7 +408,7 @@ mod tests {
     fn files() -> (tempfile::TempDir, Files) {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::new(directory.path());
-        files.prepare().unwrap();
+        files.writer().unwrap().prepare().unwrap();
         (directory, files)
     }
 
@@ -426,7 +419,7 @@ mod tests {
         let (one, other) = (Journal::new(&files, 30), Journal::new(&files, 30));
         for n in 0..9u8 {
             let key = format!("c/{n}");
-            files.write(&key, &[n; 5]).unwrap();
+            files.writer().unwrap().write(&key, &[n; 5]).unwrap();
             let journal = if n % 2 == 0 { &one } else { &other };
             journal.record(n.into(), &chunk(n)).unwrap();
             journal.add(key, &chunk(n)).unwrap();
@@ -456,7 +449,7 @@ mod tests {
         let whole = text([(7, &chunk)].into_iter(), &[3, 4].into_iter().collect()).unwrap();
         let ends: Vec<_> = whole.match_indices('\n').map(|(at, _)| at).collect();
         for length in 0..whole.len() {
-            fs::write(files.path(".ijk/done-1.log"), &whole[..length]).unwrap();
+            std::fs::write(files.path().join(".ijk/done-1.log"), &whole[..length]).unwrap();
             let records = Records::read(&files).unwrap();
             assert_eq!(records.chunks.len(), usize::from(length >= ends[0]), "{length}");
             assert_eq!(records.empty.len(), if length >= ends[1] { 2 } else { 0 }, "{length}");
@@ -464,12 +457,13 @@ mod tests {
         for at in 0..whole.len() {
             let mut bytes = whole.clone().into_bytes();
             bytes[at] ^= 1;
-            fs::write(files.path(".ijk/done-1.log"), bytes).unwrap();
+            std::fs::write(files.path().join(".ijk/done-1.log"), bytes).unwrap();
             let records = Records::read(&files).unwrap();
             assert!(records.chunks.len() + records.empty.len() as usize <= 2, "{at}");
         }
         // Blocks of zeros, as file systems leave them.
-        fs::write(files.path(".ijk/done-1.log"), [&[0; 64], whole.as_bytes()].concat()).unwrap();
+        std::fs::write(files.path().join(".ijk/done-1.log"), [&[0; 64], whole.as_bytes()].concat())
+            .unwrap();
         assert_eq!(Records::read(&files).unwrap().count(9), 2);
     }
 

@@ -1,15 +1,14 @@
-//! Location of an array: no URL, in no other array, perhaps in a group.
+//! Location of an array: in no other array, perhaps in a group.
 
 use super::document::{self, Document};
 use super::error::ZarrError;
-use super::files::{Files, OWN};
+use super::storage::{Files, METADATA, OWN};
+use super::v2;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fs;
-use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-/// Kind of a directory with a `zarr.json`.
+/// Kind of a place with a `zarr.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Array,
@@ -20,121 +19,113 @@ pub(super) enum NodeKind {
 const GROUP: &str =
     "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n";
 
-/// Most members of a group that are looked at.
-const MEMBERS: usize = 4096;
+/// Attempts to change the metadata of a group that others change, too.
+const ATTEMPTS: usize = 8;
 
-/// Checks that a path is one of this machine.
-pub(super) fn check_path(path: &Path) -> Result<(), ZarrError> {
-    match crate::url_scheme(path) {
-        Some(scheme) => Err(ZarrError::Url { scheme: scheme.into() }),
+/// Checks that an array at a place would not be inside another one.
+pub(super) fn check_place(files: &Files) -> Result<(), ZarrError> {
+    match enclosing_array(files) {
+        Some(array) => Err(ZarrError::InArray { array: array.path().into() }),
+        None if is_in_old_group(files) => Err(ZarrError::OldGroup),
         None => Ok(()),
     }
 }
 
-/// Checks that an array at a path would not be inside another one.
-pub(super) fn check_place(path: &Path) -> Result<(), ZarrError> {
-    check_path(path)?;
-    match enclosing_array(path) {
-        Some(array) => Err(ZarrError::InArray { array }),
-        None if is_in_old_group(path) => Err(ZarrError::OldGroup),
-        None => Ok(()),
-    }
+/// The places above one, from the nearest on, each with the key of the first one in it.
+fn places_above(files: &Files) -> impl Iterator<Item = (Files, String)> + use<> {
+    let first = files.above();
+    std::iter::successors(first, |(files, key)| {
+        let (above, name) = files.above()?;
+        Some((above, format!("{name}/{key}")))
+    })
 }
 
-/// The array in whose directory a path is, if any. What is beneath `.ijk` is ours.
-pub(super) fn enclosing_array(path: &Path) -> Option<PathBuf> {
-    let path = resolved(path);
-    let mut within = path.as_path();
-    for above in path.ancestors().skip(1) {
-        let is_ours = within.file_name().is_some_and(|name| name == OWN);
-        if !is_ours && node(above) == Some(NodeKind::Array) {
-            return Some(above.into());
-        }
-        within = above;
-    }
-    None
+/// The array in which a place is, if any. What is beneath `.ijk` is ours.
+pub(super) fn enclosing_array(files: &Files) -> Option<Files> {
+    let is_ours = |key: &str| key.split('/').next() == Some(OWN);
+    let mut above = places_above(files).filter(|(_, key)| !is_ours(key));
+    above.find_map(|(above, _)| (node(&above) == Some(NodeKind::Array)).then_some(above))
 }
 
-/// Returns true if a path is, or would be, that of a member of a group: missing directories between become groups.
-pub(super) fn is_in_group(path: &Path) -> bool {
-    nearest(path).is_some_and(|above| node(&above) == Some(NodeKind::Group))
-        || is_in_old_group(path)
+/// Returns true if a place is, or would be, a member of a group: missing places between become groups.
+pub(super) fn is_in_group(files: &Files) -> bool {
+    nearest(files).is_some_and(|above| node(&above) == Some(NodeKind::Group))
+        || is_in_old_group(files)
 }
 
-fn is_in_old_group(path: &Path) -> bool {
-    nearest(path)
-        .is_some_and(|above| !above.join("zarr.json").exists() && above.join(".zgroup").exists())
+fn is_in_old_group(files: &Files) -> bool {
+    let has = |files: &Files, key| matches!(files.length(key), Ok(Some(_)));
+    nearest(files).is_some_and(|above| !has(&above, METADATA) && has(&above, v2::GROUP))
 }
 
-/// The nearest directory above a path that is there.
-fn nearest(path: &Path) -> Option<PathBuf> {
-    let path = resolved(path);
-    path.ancestors().skip(1).find(|above| above.exists()).map(Path::to_path_buf)
+/// The nearest place above one where there is something.
+fn nearest(files: &Files) -> Option<Files> {
+    places_above(files).map(|(above, _)| above).find(|above| above.exists())
 }
 
-/// Makes groups of the directories between a group and a path that are not there.
-pub(super) fn make_groups(path: &Path) -> Result<(), ZarrError> {
-    if !is_in_group(path) {
+/// Makes groups of the places between a group and one in it where there is nothing.
+pub(super) fn make_groups(files: &Files) -> Result<(), ZarrError> {
+    if !is_in_group(files) {
         return Ok(());
     }
-    let path = resolved(path);
-    let missing: Vec<&Path> =
-        path.ancestors().skip(1).take_while(|above| !above.exists()).collect();
+    let above = places_above(files).map(|(above, _)| above);
+    let missing: Vec<Files> = above.take_while(|above| !above.exists()).collect();
     for group in missing.into_iter().rev() {
-        fs::create_dir_all(group)?;
-        fs::File::create_new(group.join("zarr.json"))?.write_all(GROUP.as_bytes())?;
+        group.writer()?.write_new(METADATA, GROUP.as_bytes())?;
     }
     Ok(())
 }
 
-/// Adds an array that was made at a path to the consolidated metadata of the groups that it is in, and groups between
-/// with it.
-pub(super) fn consolidate(path: &Path, metadata: &str) -> Result<(), ZarrError> {
-    let path = resolved(path);
-    let groups = path.ancestors().skip(1).take_while(|above| node(above) == Some(NodeKind::Group));
-    for group in groups {
-        let text = String::from_utf8_lossy(&Files::new(group).metadata()?).into_owned();
-        let Ok(key) = path.strip_prefix(group) else { continue };
-        let key: Vec<_> = key.iter().map(|part| part.to_string_lossy()).collect();
-        let Some(mut changed) = document::consolidated(&text, &key.join("/"), metadata) else {
-            continue;
-        };
-        let known = Document::parse(text.as_bytes())?.json;
-        for count in 1..key.len() {
-            let between = key[..count].join("/");
-            if known["consolidated_metadata"]["metadata"].get(&between).is_none() {
-                changed = document::consolidated(&changed, &between, GROUP).unwrap_or(changed);
+/// Adds an array that was made to the consolidated metadata of the groups that it is in, and groups between with it.
+pub(super) fn consolidate(files: &Files, metadata: &str) -> Result<(), ZarrError> {
+    let groups = places_above(files).take_while(|(above, _)| node(above) == Some(NodeKind::Group));
+    for (group, key) in groups {
+        for _ in 0..ATTEMPTS {
+            let old = group.metadata()?;
+            let text = String::from_utf8_lossy(&old).into_owned();
+            let Some(changed) = consolidated(&text, &key, metadata)? else { break };
+            if group.writer()?.replace(METADATA, &old, changed.as_bytes())? {
+                break;
             }
         }
-        if changed != text {
-            replace(&group.join("zarr.json"), &changed)?;
-        }
     }
     Ok(())
 }
 
-/// Replaces a file at once.
-fn replace(file: &Path, text: &str) -> Result<(), ZarrError> {
-    let directory = file.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(directory)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(fs::metadata(file)?.permissions())?;
-    new.persist(file).map_err(|error| error.error)?;
-    Ok(())
+/// The text of a group whose consolidated metadata have those of an array, if it has such and they are others.
+fn consolidated(text: &str, key: &str, metadata: &str) -> Result<Option<String>, ZarrError> {
+    let Some(mut changed) = document::consolidated(text, key, metadata) else { return Ok(None) };
+    let known = Document::parse(text.as_bytes())?.json;
+    for (end, _) in key.match_indices('/') {
+        let between = &key[..end];
+        if known["consolidated_metadata"]["metadata"].get(between).is_none() {
+            changed = document::consolidated(&changed, between, GROUP).unwrap_or(changed);
+        }
+    }
+    Ok((changed != text).then_some(changed))
 }
 
-/// Kind of the node at a path.
-pub(super) fn node(path: &Path) -> Option<NodeKind> {
-    match document(path)?.json.get("node_type")?.as_str()? {
+/// Kind of the node at a place.
+pub(super) fn node(files: &Files) -> Option<NodeKind> {
+    match document(files)?.json.get("node_type")?.as_str()? {
         "array" => Some(NodeKind::Array),
         "group" => Some(NodeKind::Group),
         _ => None,
     }
 }
 
-fn document(path: &Path) -> Option<Document> {
-    path.join("zarr.json").is_file().then_some(())?;
-    Document::parse(&Files::new(path).metadata().ok()?).ok()
+/// Kind of the node at a place, format 2 included.
+fn any_node(files: &Files) -> Option<NodeKind> {
+    let has = |key| matches!(files.length(key), Ok(Some(_)));
+    node(files).or_else(|| match (has(v2::ARRAY), has(v2::GROUP)) {
+        (true, _) => Some(NodeKind::Array),
+        (_, true) => Some(NodeKind::Group),
+        _ => None,
+    })
+}
+
+fn document(files: &Files) -> Option<Document> {
+    Document::parse(&files.text(METADATA).ok()??).ok()
 }
 
 /// The path without links, and without `..`, as far as there is something.
@@ -162,19 +153,19 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
     })
 }
 
-/// Arrays in a group and in the groups in it, by their paths from there; some of them, if there are many.
-pub(super) fn arrays_in(group: &Path) -> Vec<String> {
+/// Arrays in a group and in the groups in it, by their keys; some of them, if there are many.
+pub(super) fn arrays_in(group: &Files) -> Vec<String> {
     /// Greatest number for a message.
     const NAMED: usize = 8;
-    let (mut found, mut left) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(next) = left.pop() {
-        let mut members: Vec<PathBuf> =
-            members(&group.join(&next)).map(|(name, _)| next.join(name)).collect();
+    let (mut found, mut left) = (Vec::new(), vec![(group.clone(), String::new())]);
+    while let Some((next, prefix)) = left.pop() {
+        let mut members = next.members();
         members.sort();
-        for member in members.into_iter().rev() {
-            match node(&group.join(&member)) {
-                Some(NodeKind::Array) => found.push(member.to_string_lossy().into_owned()),
-                Some(NodeKind::Group) => left.push(member),
+        for name in members.into_iter().rev() {
+            let (member, key) = (next.member(&name), format!("{prefix}{name}"));
+            match any_node(&member) {
+                Some(NodeKind::Array) => found.push(key),
+                Some(NodeKind::Group) => left.push((member, key + "/")),
                 None => {}
             }
         }
@@ -187,26 +178,19 @@ pub(super) fn arrays_in(group: &Path) -> Vec<String> {
     found
 }
 
-/// Names and paths of directories in a group.
-fn members(group: &Path) -> impl Iterator<Item = (std::ffi::OsString, PathBuf)> {
-    let entries = fs::read_dir(group).into_iter().flatten().flatten().take(MEMBERS);
-    let members = entries.map(|entry| (entry.file_name(), entry.path()));
-    members.filter(|(_, path)| path.is_dir())
-}
-
-/// Names for the axes of an array at a path, if any has one. xarray takes a name for one axis of a whole group: an
+/// Names for the axes of an array at a place, if any has one. xarray takes a name for one axis of a whole group: an
 /// axis of another length gets a name of its own, and so do axes without a name and those that are there twice.
 pub(super) fn named(
-    path: &Path,
+    files: &Files,
     dims: &[usize],
     names: Vec<Option<String>>,
 ) -> Option<Vec<Option<String>>> {
     if names.len() != dims.len() || names.iter().all(Option::is_none) {
         return None;
     }
-    let own = path.file_name().unwrap_or_default().to_string_lossy();
+    let own = files.path().file_name().unwrap_or_default().to_string_lossy();
     let stem = own.strip_suffix(".zarr").unwrap_or(&own);
-    let beside = dimensions_beside(path);
+    let beside = dimensions_beside(files);
     let mut taken: Vec<String> = Vec::new();
     for (axis, (name, &extent)) in names.into_iter().zip(dims).enumerate() {
         let name = name.unwrap_or_else(|| format!("dim_{axis}"));
@@ -225,14 +209,12 @@ pub(super) fn named(
 }
 
 /// Names and extents of the axes of other arrays in the same group.
-fn dimensions_beside(path: &Path) -> HashMap<String, u64> {
-    let path = resolved(path);
+fn dimensions_beside(files: &Files) -> HashMap<String, u64> {
     let mut all = HashMap::new();
-    let Some(group) = path.parent().filter(|parent| node(parent) == Some(NodeKind::Group)) else {
-        return all;
-    };
-    for (_, member) in members(group).filter(|(_, member)| *member != path) {
-        let Some(Document { json, .. }) = document(&member) else { continue };
+    let above = files.above().filter(|(above, _)| node(above) == Some(NodeKind::Group));
+    let Some((group, own)) = above else { return all };
+    for member in group.members().into_iter().filter(|name| *name != own) {
+        let Some(Document { json, .. }) = document(&group.member(&member)) else { continue };
         let list = |name: &str| json.get(name).and_then(Value::as_array).cloned();
         let (names, shape) = (list("dimension_names"), list("shape"));
         for (name, extent) in names.into_iter().flatten().zip(shape.into_iter().flatten()) {
@@ -247,6 +229,7 @@ fn dimensions_beside(path: &Path) -> HashMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn paths_are_resolved_as_far_as_they_exist() {
@@ -277,7 +260,7 @@ mod tests {
         let named = |path: &str, dims: &[usize], names: &[&str]| {
             let names =
                 names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_owned())).collect();
-            let named = named(&group.join(path), dims, names)?;
+            let named = named(&Files::new(&group.join(path)), dims, names)?;
             Some(named.into_iter().flatten().collect::<Vec<_>>().join(" "))
         };
         let check = |path, dims: &[usize], names: &[&str], expected: &str| {

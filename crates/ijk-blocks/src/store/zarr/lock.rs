@@ -1,12 +1,13 @@
-//! Locks of arrays: one run writes at a time, of however many processes.
+//! Locks of arrays in directories: one run writes at a time, of however many processes.
 //!
 //! Two files are locked. One is beside the array's directory and outlives it, so that no other run recreates a
 //! directory that is removed while a run writes it; it exists only while the lock is held. The other one is in the
 //! directory, which may have several paths. A run of one process holds both exclusively. The processes of a run hold
 //! them shared, so that no other run begins before the last of them has ended.
 
+use super::directory::Directory;
 use super::error::ZarrError;
-use super::files::{Files, OWN};
+use super::storage::{Hold, OWN};
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -18,9 +19,10 @@ pub(super) const LOCK: &str = ".ijk/lock";
 /// Number of attempts to lock a file that its last holder may remove after it is opened.
 const ATTEMPTS: usize = 100;
 
-/// Keeps others from writing an array, as long as it lives.
+/// Keeps others from writing an array in a directory, as long as it lives.
 #[derive(Debug)]
 pub(super) struct Lock {
+    directory: Directory,
     inside: Option<Held>,
     /// None where no file can be made beside the array. Dropped last: the next holder finds the other one free.
     beside: Option<Held>,
@@ -35,38 +37,39 @@ enum Mode {
 
 impl Lock {
     /// Locks the path of an array, whether or not there is a directory.
-    pub(super) fn beside(files: &Files) -> Result<Self, ZarrError> {
-        if let Some(parent) = files.root().parent() {
+    pub(super) fn beside(directory: &Directory) -> Result<Self, ZarrError> {
+        if let Some(parent) = directory.root().parent() {
             fs::create_dir_all(parent)?;
         }
-        let beside = Held::beside(files.root(), Mode::Exclusive)?;
-        Ok(Self { inside: None, beside })
+        let beside = Held::beside(directory.root(), Mode::Exclusive)?;
+        Ok(Self { directory: directory.clone(), inside: None, beside })
     }
 
+    /// Takes part in what the first process of a run has locked.
+    pub(super) fn join(directory: &Directory) -> Result<Self, ZarrError> {
+        let beside = Held::beside(directory.root(), Mode::Shared)?;
+        let inside = Some(Held::new(directory.file(LOCK), Mode::Shared)?);
+        Ok(Self { directory: directory.clone(), inside, beside })
+    }
+}
+
+impl Hold for Lock {
     /// Locks the directory, too, which is made if it is not there.
-    pub(super) fn enter(&mut self, files: &Files) -> Result<(), ZarrError> {
-        fs::create_dir_all(files.path(OWN))?;
-        self.inside = Some(Held::new(files.path(LOCK), Mode::Exclusive)?);
+    fn enter(&mut self) -> Result<(), ZarrError> {
+        fs::create_dir_all(self.directory.file(OWN))?;
+        self.inside = Some(Held::new(self.directory.file(LOCK), Mode::Exclusive)?);
         Ok(())
     }
 
-    /// Lets the other processes of the run take part.
-    pub(super) fn share(&mut self) -> Result<(), ZarrError> {
+    fn share(&mut self) -> Result<(), ZarrError> {
         for held in [&mut self.inside, &mut self.beside].into_iter().flatten() {
             held.share()?;
         }
         Ok(())
     }
 
-    /// Takes part in what the first process of a run has locked.
-    pub(super) fn join(files: &Files) -> Result<Self, ZarrError> {
-        let beside = Held::beside(files.root(), Mode::Shared)?;
-        let inside = Some(Held::new(files.path(LOCK), Mode::Shared)?);
-        Ok(Self { inside, beside })
-    }
-
     /// Returns true if the directory is still the one that was locked.
-    pub(super) fn is_in_place(&self) -> bool {
+    fn is_in_place(&self) -> bool {
         self.inside.as_ref().is_none_or(Held::is_in_place)
     }
 }
@@ -199,9 +202,9 @@ fn path_beside(root: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn locked(files: &Files) -> Result<Lock, ZarrError> {
+    fn locked(files: &Directory) -> Result<Lock, ZarrError> {
         let mut lock = Lock::beside(files)?;
-        lock.enter(files)?;
+        lock.enter()?;
         Ok(lock)
     }
 
@@ -215,7 +218,7 @@ mod tests {
     #[test]
     fn one_run_at_a_time_by_any_path() {
         let directory = tempfile::tempdir().unwrap();
-        let files = Files::new(&directory.path().join("deep/a.zarr"));
+        let files = Directory::new(&directory.path().join("deep/a.zarr"));
         let lock = locked(&files).unwrap();
         let refused = Lock::beside(&files).unwrap_err().to_string();
         let this = format!("another process ({}) is writing it", std::process::id());
@@ -224,7 +227,7 @@ mod tests {
         {
             let link = directory.path().join("link.zarr");
             std::os::unix::fs::symlink(files.root(), &link).unwrap();
-            assert!(Lock::beside(&Files::new(&link)).is_err());
+            assert!(Lock::beside(&Directory::new(&link)).is_err());
         }
         drop(lock);
         assert_eq!(names(files.root().parent().unwrap()), ["a.zarr"]);
@@ -234,7 +237,7 @@ mod tests {
     #[test]
     fn a_directory_that_is_removed_stays_locked() {
         let directory = tempfile::tempdir().unwrap();
-        let files = Files::new(&directory.path().join("a.zarr"));
+        let files = Directory::new(&directory.path().join("a.zarr"));
         let lock = locked(&files).unwrap();
         assert!(lock.is_in_place());
         fs::remove_dir_all(files.root()).unwrap();
@@ -246,7 +249,7 @@ mod tests {
     #[test]
     fn processes_of_a_run_hold_it_until_the_last_has_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let files = Files::new(&directory.path().join("a.zarr"));
+        let files = Directory::new(&directory.path().join("a.zarr"));
         let mut first = locked(&files).unwrap();
         assert!(Lock::join(&files).is_err());
         first.share().unwrap();

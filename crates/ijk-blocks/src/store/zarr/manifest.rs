@@ -1,12 +1,11 @@
 //! Manifest of an unfinished array: identity of the computation, so that only the same one continues it.
 
 use super::error::ZarrError;
-use super::files::{Files, is_missing};
+use super::storage::Files;
 use crate::plan::{BlockPlan, From};
 use crate::store::Digest;
 use crate::{BigTensor, StoreError};
 use serde::{Deserialize, Serialize};
-use std::fs;
 
 /// Raised by whatever changes the bits of a result: the order of summation, a function's approximation.
 const ORDER: u32 = 9;
@@ -74,11 +73,7 @@ impl Manifest {
 
     /// The manifest in an array's directory, if there is one.
     pub(super) fn read(files: &Files) -> Result<Option<Self>, ZarrError> {
-        let text = match fs::read(files.path(FILE)) {
-            Ok(text) => text,
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(text) = files.text(FILE)? else { return Ok(None) };
         let wrong = |error: serde_json::Error| ZarrError::Manifest(error.to_string());
         let mut there: Self = serde_json::from_slice(&text).map_err(wrong)?;
         // Messages quote it, and it may come from anywhere.
@@ -88,17 +83,17 @@ impl Manifest {
         Ok(Some(there))
     }
 
-    pub(super) fn is_there(files: &Files) -> bool {
-        files.length(FILE).is_some()
+    pub(super) fn is_there(files: &Files) -> Result<bool, ZarrError> {
+        Ok(files.length(FILE)?.is_some())
     }
 
     pub(super) fn write(&self, files: &Files) -> Result<(), ZarrError> {
-        files.write(FILE, self.text()?.as_bytes())
+        files.writer()?.write(FILE, self.text()?.as_bytes())
     }
 
     /// Writes it, so that it outlasts a loss of power.
     pub(super) fn write_through(&self, files: &Files) -> Result<(), ZarrError> {
-        files.write_through(FILE, self.text()?.as_bytes())
+        files.writer()?.write_through(FILE, self.text()?.as_bytes())
     }
 
     fn text(&self) -> Result<String, ZarrError> {

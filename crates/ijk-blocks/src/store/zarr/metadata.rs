@@ -3,6 +3,7 @@
 use super::ZarrOptions;
 use super::codecs::{Codecs, Elements};
 use super::document::{self, Document};
+use super::encoding::Encoding;
 use super::error::ZarrError;
 use super::fill;
 use crate::{Annotations, Type};
@@ -29,6 +30,8 @@ pub(super) struct Layout {
     keys: ChunkKeyEncoding,
     /// Names and configurations of the codecs.
     stored: Vec<(String, Value)>,
+    /// The encoding of results that are stored alike.
+    pub(super) encoding: Encoding,
 }
 
 #[derive(Deserialize)]
@@ -62,8 +65,8 @@ impl Layout {
     /// Reads the text of `zarr.json`.
     pub(super) fn parse(text: &[u8]) -> Result<Self, ZarrError> {
         let Document { mut json, attributes } = Document::parse(text)?;
-        if json.get("zarr_format") == Some(&json!(2)) {
-            return Err(ZarrError::Version2);
+        if let Some(format) = json.get("zarr_format").filter(|format| **format != json!(3)) {
+            return Err(ZarrError::Format(format.to_string()));
         }
         if json.get("node_type") == Some(&json!("group")) {
             return Err(ZarrError::Group { arrays: Vec::new() });
@@ -101,7 +104,12 @@ impl Layout {
         let annotations = Annotations { names, attributes: None };
         let stored = metadata.codecs.iter().map(|codec| spelled(codec, dtype)).collect();
         let ty = Type::new(dims, blocks, dtype);
-        Ok(Self { ty, dtype, chunk, fill, elements, codecs, annotations, keys, stored })
+        let plain = |codec: &MetadataV3| match codec.configuration() {
+            Some(options) => json!({ "name": codec.name(), "configuration": options }),
+            None => json!({ "name": codec.name() }),
+        };
+        let encoding = Encoding::of(&metadata.codecs.iter().map(plain).collect::<Vec<_>>());
+        Ok(Self { ty, dtype, chunk, fill, elements, codecs, annotations, keys, stored, encoding })
     }
 
     /// Returns true if chunks are the same files with the same meaning: names, attributes and spellings may differ.
@@ -226,12 +234,7 @@ pub(super) fn text(ty: &Type, options: &ZarrOptions) -> Result<String, ZarrError
         block.map_or(extent, |block| block.min(extent)).max(1)
     };
     let chunks: Vec<usize> = ty.dims.iter().zip(&ty.blocks).map(chunk).collect();
-    let bytes = match dtype.size() {
-        1 => json!({ "name": "bytes" }),
-        _ => json!({ "name": "bytes", "configuration": { "endian": "little" } }),
-    };
-    let mut codecs = vec![bytes];
-    codecs.extend(options.compression.codec());
+    let codecs = options.codecs(ty, dtype)?;
     let metadata = json!({
         "zarr_format": 3,
         "node_type": "array",

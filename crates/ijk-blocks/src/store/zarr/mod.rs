@@ -1,11 +1,14 @@
-//! Zarr V3 arrays in directories, through `zarrs`.
+//! Zarr arrays, through the codecs of `zarrs`.
 
+mod archive;
+mod chunks_of_shards;
 mod codecs;
 mod compression;
+mod directory;
 mod document;
 mod durable;
+mod encoding;
 mod error;
-mod files;
 mod fill;
 mod identity;
 mod journal;
@@ -16,31 +19,41 @@ mod lz4;
 mod manifest;
 mod metadata;
 mod options;
+mod payload;
+mod place;
+#[cfg(feature = "object-store")]
+mod remote;
 mod resume;
 mod scratch;
 mod shards;
 mod spans;
+mod storage;
+mod v2;
 mod verify;
 
 pub use options::{Compression, ZarrOptions};
+pub use place::StoreOptions;
 pub use resume::Saved;
 pub use scratch::ZarrScratch;
 
 use super::{Sink, Source};
-use crate::{Annotations, BigTensor, Block, Error, StoreError, Type, Value};
+use crate::{Annotations, BigTensor, Block, Error, Executor, StoreError, Type, Value};
+use chunks_of_shards::ChunksOfShards;
 use error::ZarrError;
-use files::Files;
 use ijk_tensor::Tensor;
 use journal::Chunk;
 use metadata::Layout;
+use payload::Payload;
 use resume::Earlier;
-use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use storage::{Files, METADATA};
 
-/// A Zarr V3 array in a directory: a source, and a sink.
+/// A Zarr array in a directory, a bucket of an object store, a zip archive or on a web server: a source, and a sink
+/// where it can be written.
 ///
 /// Its chunks are the blocks, and a chunk that is as long as an axis, or longer, is ⊥. A chunk that is not there
 /// is the array's fill value everywhere; blocks that are so are not written. Elements are those of
@@ -48,8 +61,11 @@ use std::sync::Arc;
 /// `transpose`, `sharding_indexed`, `zstd`, `blosc`, `gzip`, `crc32c`, and of numcodecs `zstd`, `blosc`, `gzip`, `zlib`,
 /// `lz4` and `shuffle`, and its grid is regular.
 ///
-/// A chunk's file is there whole or not at all: it is written under another name, in the subdirectory `.ijk`, and
-/// then renamed. Chunks of a [result](ZarrStore::resume) are synced before that counts as complete; those of other
+/// Paths are those of directories, of archives (`a.zarr.zip`) and places in them, and, with the feature `object-store`,
+/// URLs: `s3://bucket/key`, and `https://host/path`, which is read. Arrays of format 2 are read, too.
+///
+/// In a directory a chunk's file is there whole or not at all: it is written under another name, in the subdirectory
+/// `.ijk`, and then renamed. Chunks of a [result](ZarrStore::resume) are synced before that counts as complete; those of other
 /// arrays are left to the operating system.
 ///
 /// ```
@@ -89,7 +105,15 @@ impl ZarrStore {
     /// If there is none, it is of a kind that is not supported, or the result of a computation that is not finished;
     /// chunks are not looked at.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let store = Self::open_partial(path)?;
+        Self::open_with(path, &StoreOptions::new())
+    }
+
+    /// The same with credentials, an endpoint and others for an object store.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Self, StoreError> {
+        let store = Self::open_partial_with(path, options)?;
         let files = &store.files;
         resume::check_finished(files, &store.layout).map_err(|problem| of_store(files, problem))?;
         Ok(store)
@@ -114,14 +138,25 @@ impl ZarrStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_partial(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let files = Files::new(path.as_ref());
-        let opened = location::check_path(path.as_ref()).and_then(|()| files.metadata());
-        let opened = opened.and_then(|text| Layout::parse(&text));
-        let layout = opened.map_err(|problem| match problem {
-            ZarrError::Group { .. } => {
-                of_store(&files, ZarrError::Group { arrays: location::arrays_in(files.root()) })
-            }
-            problem => of_store(&files, problem),
+        Self::open_partial_with(path, &StoreOptions::new())
+    }
+
+    /// The same with credentials, an endpoint and others for an object store.
+    ///
+    /// # Errors
+    /// As for [`open_partial`](Self::open_partial).
+    pub fn open_partial_with(
+        path: impl AsRef<Path>,
+        options: &StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let files = place::files(path.as_ref(), options)?;
+        let opened = files.description().and_then(|text| Layout::parse(&text));
+        let layout = opened.map_err(|problem| {
+            let problem = match problem {
+                ZarrError::Group { .. } => ZarrError::Group { arrays: location::arrays_in(&files) },
+                problem => problem,
+            };
+            of_store(&files, problem)
         })?;
         let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
         Ok(Self { files, layout, ty, options, earlier: None })
@@ -136,7 +171,7 @@ impl ZarrStore {
         ty: &Type,
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
-        let files = Files::new(path.as_ref());
+        let files = place::files(path.as_ref(), options.store())?;
         let created = Self::make(&files, ty, options);
         let layout = created.map_err(|problem| of_store(&files, problem))?;
         let (ty, options) = (ty.clone(), options.clone());
@@ -146,31 +181,34 @@ impl ZarrStore {
     fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, ZarrError> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
-        location::check_place(files.root())?;
-        if !files.is_free() {
+        let writer = files.writer()?;
+        location::check_place(files)?;
+        if !writer.is_free()? {
             return Err(ZarrError::Exists);
         }
-        location::make_groups(files.root())?;
-        files.prepare()?;
-        files.write("zarr.json", text.as_bytes())?;
-        location::consolidate(files.root(), &text)?;
+        location::make_groups(files)?;
+        writer.prepare()?;
+        writer.write(METADATA, text.as_bytes())?;
+        location::consolidate(files, &text)?;
         Ok(layout)
     }
 
     /// Returns true if a path is, or would be, that of a member of a Zarr group: the nearest existing directory above
     /// it is one. Missing directories between become groups when an array is made at the path.
     pub fn is_in_group(path: impl AsRef<Path>) -> bool {
-        location::is_in_group(path.as_ref())
+        place::files(path.as_ref(), &StoreOptions::new())
+            .is_ok_and(|files| location::is_in_group(&files))
     }
 
     /// The Zarr array in whose directory a path is, links and `..` followed, if there is one.
     pub fn enclosing(path: impl AsRef<Path>) -> Option<PathBuf> {
-        location::enclosing_array(path.as_ref())
+        let files = place::files(path.as_ref(), &StoreOptions::new()).ok()?;
+        Some(location::enclosing_array(&files)?.path().to_path_buf())
     }
 
-    /// The array's directory.
+    /// The array's directory, or its URL.
     pub fn path(&self) -> &Path {
-        self.files.root()
+        self.files.path()
     }
 
     /// The path of a block's chunk from the array's directory: `c/0/3`.
@@ -179,12 +217,12 @@ impl ZarrStore {
     }
 
     fn of_block(&self, at: &[usize], problem: ZarrError) -> StoreError {
-        let (path, key) = (self.files.root().display(), self.key(at));
-        StoreError::of_block(&format!("{path}, file {key}"), at, problem)
+        let (name, key) = (self.files.name(), self.key(at));
+        StoreError::of_block(&format!("{name}, file {key}"), at, problem)
     }
 
     fn block(&self, at: &[usize]) -> Result<Option<Block>, ZarrError> {
-        let Some((mut file, found)) = self.files.open(&self.layout.key(at))? else {
+        let Some((mut object, found)) = self.files.open(&self.layout.key(at))? else {
             return Ok(None);
         };
         let Layout { dtype, chunk, elements, codecs, .. } = &self.layout;
@@ -200,10 +238,10 @@ impl ZarrStore {
         }
         let whole = Tensor::from_bytes(*dtype, &shape, |bytes| {
             if codecs.is_raw() {
-                return Ok(file.read_exact(bytes)?);
+                return Ok(object.read_exact(bytes)?);
             }
             let mut encoded = Vec::new();
-            file.read_to_end(&mut encoded)?;
+            object.read_to_end(&mut encoded)?;
             codecs.decode(&encoded, chunk, elements, bytes)
         });
         let (whole, block) = (whole?, self.layout.ty.block_shape(at));
@@ -235,7 +273,7 @@ impl ZarrStore {
     }
 
     /// Writes a block, unless the fill value is all there is of it.
-    fn put(&self, at: &[usize], block: &Block) -> Result<(), ZarrError> {
+    fn put(&self, at: &[usize], block: Arc<Block>) -> Result<(), ZarrError> {
         let shape = self.ty.block_shape(at);
         let numbers = block
             .as_numbers()
@@ -247,42 +285,36 @@ impl ZarrStore {
             return self.omit_one(at);
         }
         let chunk = self.layout.chunk_shape();
-        let padded = match shape == chunk {
-            true => None,
+        let payload = match shape == chunk {
+            true => Payload::Block(block),
             false => {
                 let mut padded = Tensor::full(self.layout.fill, &chunk)?;
                 let window: Vec<_> = shape.iter().map(|&extent| 0..extent).collect();
                 padded.view_mut().part(&window).assign(&numbers.view());
-                Some(padded)
+                Payload::Padded(padded)
             }
         };
-        let bytes = little_endian(padded.as_ref().unwrap_or(numbers));
-        let encoded = self.options.compression.encode(&bytes)?;
-        let (key, file) = (self.layout.key(at), self.files.written(&encoded)?);
-        let Some(Earlier { journal, .. }) = &self.earlier else {
-            return self.files.name(file, &key);
+        let payload = payload.encoded(&self.layout)?;
+        let (key, writer) = (self.layout.key(at), self.files.writer()?);
+        let Some(Earlier { journal, lock, .. }) = &self.earlier else {
+            return writer.write_chunk(&key, payload, &mut || Ok(()));
         };
-        let chunk = Chunk::of(&encoded);
-        journal.record(self.number(at), &chunk)?;
-        self.files.name(file, &key)?;
+        if !lock.is_held() {
+            return Err(ZarrError::LostLock);
+        }
+        let (chunk, number) = (Chunk::of(payload.as_ref()), self.number(at));
+        writer.write_chunk(&key, payload, &mut || journal.record(number, &chunk))?;
         journal.add(key, &chunk)
     }
 }
 
-/// The elements' bytes as they are stored.
-fn little_endian(tensor: &Tensor) -> Cow<'_, [u8]> {
-    let bytes = Cow::Borrowed(tensor.as_bytes());
-    if cfg!(target_endian = "little") {
-        return bytes;
-    }
-    let mut bytes = bytes.into_owned();
-    bytes.chunks_exact_mut(tensor.dtype().real().size()).for_each(<[u8]>::reverse);
-    Cow::Owned(bytes)
-}
-
 /// Error of an array as a whole.
 fn of_store(files: &Files, problem: ZarrError) -> StoreError {
-    StoreError { place: files.root().display().to_string(), cause: problem.into() }
+    of_place(files.path(), problem)
+}
+
+fn of_place(path: &Path, problem: ZarrError) -> StoreError {
+    StoreError { place: path.display().to_string(), cause: problem.into() }
 }
 
 impl Source for ZarrStore {
@@ -309,23 +341,37 @@ impl Source for ZarrStore {
 
     fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
         let chunks = listing::chunks(&self.files, &self.layout);
-        chunks.map(Some).map_err(|problem| of_store(&self.files, problem))
+        chunks.map_err(|problem| of_store(&self.files, problem))
     }
 
     fn name(&self) -> String {
-        self.files.root().display().to_string()
+        self.files.name()
     }
 
     fn identity(&self) -> Result<String, StoreError> {
-        identity::of(&self.files).map_err(|problem| of_store(&self.files, problem))
+        self.files.identity().map_err(|problem| of_store(&self.files, problem))
     }
 
     fn path(&self) -> Option<&Path> {
-        Some(self.files.root())
+        Some(self.files.path())
     }
 
     fn annotations(&self) -> Annotations {
         self.layout.annotations.clone()
+    }
+
+    fn until(&self, flag: &Arc<AtomicBool>) -> Option<Arc<dyn Source>> {
+        let (files, layout) = (self.files.until(Some(flag))?, self.layout.clone());
+        let (ty, options) = (self.ty.clone(), ZarrOptions::new());
+        Some(Arc::new(Self { files, layout, ty, options, earlier: None }))
+    }
+
+    fn encoding(&self) -> Option<Arc<str>> {
+        Some(self.layout.encoding.text()?.into())
+    }
+
+    fn parts(&self) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(ChunksOfShards::new(&self.files, &self.layout)?))
     }
 }
 
@@ -340,7 +386,7 @@ impl Sink for ZarrStore {
 
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError> {
         let written = match block {
-            Some(block) => self.put(at, &block),
+            Some(block) => self.put(at, block),
             None => self.omit_one(at),
         };
         written.map_err(|problem| self.of_block(at, problem))
@@ -369,13 +415,45 @@ impl Sink for ZarrStore {
     }
 }
 
+impl Executor {
+    /// The tensor of a Zarr array, as [`BigTensor::open_with`] opens it; the executor's [flag](Self::stop) ends the
+    /// waiting for a server.
+    ///
+    /// # Errors
+    /// As for [`BigTensor::open`].
+    pub fn open(&self, path: impl AsRef<Path>, options: &StoreOptions) -> Result<BigTensor, Error> {
+        BigTensor::open_with(path, &options.until(self.stopped_by()))
+    }
+
+    /// The same of an array that may be a result that is not finished.
+    ///
+    /// # Errors
+    /// As for [`ZarrStore::open_partial`].
+    pub fn open_partial(
+        &self,
+        path: impl AsRef<Path>,
+        options: &StoreOptions,
+    ) -> Result<BigTensor, Error> {
+        let options = options.until(self.stopped_by());
+        BigTensor::from_source(ZarrStore::open_partial_with(path, &options)?)
+    }
+}
+
 impl BigTensor {
-    /// The tensor of a Zarr V3 array: see [`ZarrStore`].
+    /// The tensor of a Zarr array: see [`ZarrStore`].
     ///
     /// # Errors
     /// If there is none at the path, it is of a kind that is not supported, or a result that is not finished:
     /// [`ZarrStore::open_partial`] opens that.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_source(ZarrStore::open(path)?)
+    }
+
+    /// The same with credentials, an endpoint and others for an object store.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Self, Error> {
+        Self::from_source(ZarrStore::open_with(path, options)?)
     }
 }

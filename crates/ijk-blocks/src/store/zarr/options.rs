@@ -1,12 +1,14 @@
 //! Options of writing arrays.
 
+use super::StoreOptions;
+use super::encoding::Encoding;
 use super::error::ZarrError;
 use crate::{Annotations, BigTensor, Type};
 use ijk_types::{DType, Scalar};
-use serde_json::json;
-use std::borrow::Cow;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Options of a Zarr array that is written. The default is no compression and a fill value of 0.
 ///
@@ -23,13 +25,17 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZarrOptions {
-    pub(super) compression: Compression,
+    compression: Compression,
     fill: Option<Scalar>,
     fresh: bool,
     names: Option<Vec<Option<String>>>,
     attributes: Option<Arc<str>>,
     only_new: bool,
     command: Option<String>,
+    store: StoreOptions,
+    shards: Option<Vec<usize>>,
+    /// The encoding of another array, instead of compression and shards.
+    like: Option<Encoding>,
     /// Blocks that equal the fill value everywhere are written, too.
     pub(super) whole: bool,
 }
@@ -55,6 +61,69 @@ impl ZarrOptions {
     pub fn compression(mut self, compression: Compression) -> Self {
         self.compression = compression;
         self
+    }
+
+    /// Makes each chunk a shard of smaller ones of these extents, which readers can fetch one by one; they divide the
+    /// blocks.
+    ///
+    /// ```
+    /// use ijk_blocks::{BigTensor, Executor, ZarrOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("u.zarr");
+    /// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(4), Some(4)])?;
+    /// Executor::new().save(&u, &path, &ZarrOptions::new().shards([2, 2]))?;
+    /// assert_eq!(BigTensor::open(&path)?.collect()?, u.collect()?);
+    /// assert_eq!(BigTensor::open(&path)?.ty(), u.ty());
+    ///
+    /// let uneven = ZarrOptions::new().shards([3, 2]).fresh(true);
+    /// let error = Executor::new().save(&u, &path, &uneven).unwrap_err();
+    /// assert!(error.to_string().contains("chunks of 3 do not divide blocks of 4 on axis 0"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn shards(mut self, inner: impl Into<Vec<usize>>) -> Self {
+        self.shards = Some(inner.into());
+        self
+    }
+
+    /// Stores a tensor as the first array that it is computed from and that has codecs: compressed alike, in shards of
+    /// the same smaller chunks. Of a tensor of no such array it changes nothing.
+    ///
+    /// ```
+    /// use ijk_blocks::{BigTensor, Compression, Executor, ZarrOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let (a, b) = (directory.path().join("a.zarr"), directory.path().join("b.zarr"));
+    /// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(4), Some(4)])?;
+    /// let options = ZarrOptions::new().shards([2, 2]).compression(Compression::Zstd(5));
+    /// Executor::new().save(&u, &a, &options)?;
+    /// let a = BigTensor::open(&a)?;
+    /// let product = a.matmul(&a)?;
+    /// Executor::new().save(&product, &b, &ZarrOptions::new().like_inputs(&product))?;
+    /// let text = std::fs::read_to_string(b.join("zarr.json"))?;
+    /// assert!(text.contains("sharding_indexed") && text.contains("zstd"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn like_inputs(mut self, tensor: &BigTensor) -> Self {
+        let plan = crate::BlockPlan::new(tensor);
+        let encodings = plan.arrays.iter().filter_map(|array| match &array.from {
+            crate::plan::From::Source(source) => source.encoding(),
+            crate::plan::From::Stage(_) => None,
+        });
+        let first = encodings.map(|text| Encoding::parse(&text)).next().flatten();
+        self.like = first.or(self.like);
+        self
+    }
+
+    /// The codecs of the metadata of an array of a type.
+    pub(super) fn codecs(&self, ty: &Type, dtype: DType) -> Result<Vec<Value>, ZarrError> {
+        match &self.like {
+            Some(encoding) => encoding.codecs(ty, dtype),
+            None => {
+                let compression = self.compression.codec().into_iter().collect();
+                Encoding { compression, shards: self.shards.clone() }.codecs(ty, dtype)
+            }
+        }
     }
 
     /// Sets the element of missing chunks; of the array's element type.
@@ -104,7 +173,11 @@ impl ZarrOptions {
     #[must_use]
     pub fn annotated(&self, tensor: &BigTensor, path: impl AsRef<Path>) -> Self {
         let Annotations { names, attributes } = tensor.annotations();
-        let names = super::location::named(path.as_ref(), tensor.dims(), names);
+        let names = match super::place::files(path.as_ref(), &self.store) {
+            Ok(files) => super::location::named(&files, tensor.dims(), names),
+            // The error is reported when the place is opened.
+            Err(_) => None,
+        };
         let mut options = self.clone();
         options.names = options.names.or(names);
         options.attributes = options.attributes.or(attributes);
@@ -142,6 +215,22 @@ impl ZarrOptions {
         self
     }
 
+    /// Sets credentials, an endpoint and others for an array on an object store.
+    #[must_use]
+    pub fn at_store(mut self, store: StoreOptions) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// The same, where a flag ends the waiting for a server.
+    pub(super) fn until(&self, flag: Option<&Arc<AtomicBool>>) -> Self {
+        Self { store: self.store.until(flag), ..self.clone() }
+    }
+
+    pub(super) fn store(&self) -> &StoreOptions {
+        &self.store
+    }
+
     /// Writes blocks that equal the fill value everywhere, too: a missing block is then one that no run wrote.
     #[must_use]
     pub(super) fn whole(mut self) -> Self {
@@ -158,11 +247,15 @@ impl ZarrOptions {
             .zip(&ty.blocks)
             .any(|(&extent, block)| block.is_some_and(|block| extent % block.max(1) != 0));
         let padded = if is_ragged { chunk } else { 0 };
+        let is_like = self.like.as_ref().is_some_and(|like| !like.is_plain());
         let encoded = match self.compression {
-            Compression::None => 0,
-            Compression::Zstd(_) => chunk.saturating_add(chunk / 8).saturating_add(4096),
+            Compression::None if self.shards.is_none() && !is_like => 0,
+            _ => chunk.saturating_add(chunk / 8).saturating_add(4096),
         };
-        padded.saturating_add(encoded)
+        // Smaller chunks are made one by one.
+        let is_cut = self.shards.is_some() || is_like;
+        let cut = if is_cut { encoded } else { 0 };
+        padded.saturating_add(encoded).saturating_add(cut)
     }
 
     pub(super) fn is_fresh(&self) -> bool {
@@ -196,13 +289,5 @@ impl Compression {
         let Self::Zstd(level) = self else { return None };
         let configuration = json!({ "level": level, "checksum": true });
         Some(json!({ "name": "zstd", "configuration": configuration }))
-    }
-
-    pub(super) fn encode(self, bytes: &[u8]) -> Result<Cow<'_, [u8]>, ZarrError> {
-        let Self::Zstd(level) = self else { return Ok(Cow::Borrowed(bytes)) };
-        let failed = |error: std::io::Error| ZarrError::codec("zstd", error);
-        let mut compressor = zstd::bulk::Compressor::new(i32::from(level)).map_err(failed)?;
-        compressor.include_checksum(true).map_err(failed)?;
-        Ok(Cow::Owned(compressor.compress(bytes).map_err(failed)?))
     }
 }

@@ -1,14 +1,13 @@
 //! Results that are computed in several runs, where one ends early.
 
 use super::error::ZarrError;
-use super::files::Files;
 use super::journal::{Journal, Records};
 use super::location::{self, resolved};
-use super::lock::Lock;
 use super::manifest::{FILE, Manifest};
 use super::metadata::{self, Layout};
+use super::storage::{Files, Hold, METADATA, Writer};
 use super::verify::{Verified, Verifier};
-use super::{ZarrOptions, ZarrScratch, ZarrStore, of_store};
+use super::{StoreOptions, ZarrOptions, ZarrScratch, ZarrStore, of_store, place};
 use crate::domain::Coordinates;
 use crate::plan::{BlockPlan, From};
 use crate::{BigTensor, Error, Executor, StoreError, Type};
@@ -27,7 +26,7 @@ pub(super) struct Earlier {
     pub(super) journal: Journal,
     manifest: Option<Manifest>,
     _metadata: Metadata,
-    lock: Lock,
+    pub(super) lock: Box<dyn Hold>,
 }
 
 /// The metadata that a run wrote. If the directory was removed meanwhile, but not these, they are removed, too: without
@@ -41,9 +40,10 @@ struct Metadata {
 impl Drop for Metadata {
     fn drop(&mut self) {
         let is_ours = || self.files.metadata().is_ok_and(|found| found == self.text.as_bytes());
-        if !Manifest::is_there(&self.files) && is_ours() {
+        if matches!(Manifest::is_there(&self.files), Ok(false)) && is_ours() {
+            let remove = |writer: &dyn Writer| writer.remove(&[METADATA.into()]);
             // A file that cannot be removed is absent, or no longer writable.
-            std::fs::remove_file(self.files.path("zarr.json")).unwrap_or_default();
+            self.files.writer().and_then(remove).unwrap_or_default();
         }
     }
 }
@@ -96,8 +96,9 @@ impl ZarrStore {
         executor: &Executor,
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
-        let files = Files::new(path.as_ref());
-        if reads(tensor, path.as_ref()) {
+        let options = &options.until(executor.stopped_by());
+        let files = place::files(path.as_ref(), options.store())?;
+        if reads(tensor, &files) {
             return Err(of_store(&files, ZarrError::IsInput));
         }
         let manifest = Manifest::new(tensor, executor.simd())?;
@@ -117,26 +118,28 @@ impl ZarrStore {
     ) -> Result<Self, ZarrError> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
-        location::check_place(files.root())?;
-        location::make_groups(files.root())?;
-        let mut lock = Lock::beside(&files)?;
+        let writer = files.writer()?;
+        location::check_place(&files)?;
+        location::make_groups(&files)?;
+        let mut lock = writer.lock()?;
         // Nothing is touched that is not ours.
         found(&files, &manifest, &text, options)?;
-        lock.enter(&files)?;
+        lock.enter()?;
         // A process that reached the array by another path may have written until now.
         let there = found(&files, &manifest, &text, options)?;
-        files.sweep()?;
+        writer.sweep()?;
         let blocks = Coordinates::count(&layout.ty.grid()) as u64;
         let (manifest, verified) = match there {
             None => (begin(&files, manifest, &text)?, Verified::default()),
             Some(there) => {
-                let (threads, stop) = (executor.threads(), executor.stopped_by());
+                let stop = executor.stopped_by().map(|flag| &**flag);
+                let threads = executor.threads();
                 let verifier = Verifier { files: &files, layout: &layout, threads, stop };
                 let verified = verifier.verify(Records::read(&files)?)?;
                 (again(&files, manifest, there, &verified, blocks)?, verified)
             }
         };
-        let journal = Journal::new(&files, blocks).syncing(&[FILE, "zarr.json"]);
+        let journal = Journal::new(&files, blocks).syncing(&[FILE, METADATA]);
         let (kept, damaged) = (verified.kept, verified.damaged);
         let _metadata = Metadata { files: files.clone(), text };
         let manifest = Some(manifest);
@@ -165,11 +168,11 @@ impl ZarrStore {
         ty: &Type,
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
-        let files = Files::new(path.as_ref());
+        let files = place::files(path.as_ref(), options.store())?;
         let joined = files.metadata().and_then(|found| {
             let text = metadata::text(ty, options)?;
             match is_stored_alike(&found, &text) {
-                true => Ok((Layout::parse(text.as_bytes())?, text, Lock::join(&files)?)),
+                true => Ok((Layout::parse(text.as_bytes())?, text, files.writer()?.join()?)),
                 false => Err(ZarrError::Other("it is stored otherwise: see zarr.json".into())),
             }
         });
@@ -188,8 +191,9 @@ impl ZarrStore {
     /// # Errors
     /// If that fails; the next run removes it, too.
     pub fn abandon(path: impl AsRef<Path>) -> Result<(), StoreError> {
-        let files = Files::new(path.as_ref());
-        files.abandon().map_err(|problem| of_store(&files, problem))
+        let files = place::files(path.as_ref(), &StoreOptions::new())?;
+        let abandoned = files.writer().and_then(|writer| writer.abandon());
+        abandoned.map_err(|problem| of_store(&files, problem))
     }
 
     /// Returns true if an earlier run completed the result.
@@ -211,18 +215,26 @@ impl ZarrStore {
         let Some(mut manifest) = earlier.manifest.clone() else { return Ok(()) };
         earlier.journal.flush()?;
         if !earlier.lock.is_in_place() {
-            return Err(ZarrError::Removed);
+            let is_held = earlier.lock.is_held();
+            return Err(if is_held { ZarrError::Removed } else { ZarrError::LostLock });
         }
         let (records, grid) = (Records::read(&self.files)?, self.layout.ty.grid());
+        let lengths = self.files.lengths("c", grid.len())?;
         let is_there = |number: u64| match records.chunks.get(&number) {
-            None => records.empty.contains(number),
+            None => Ok(records.empty.contains(number)),
             Some(chunks) => {
-                let found = self.files.length(&self.key(&Coordinates::of(&grid, number as usize)));
-                chunks.iter().any(|chunk| Some(chunk.length) == found)
+                let key = self.key(&Coordinates::of(&grid, number as usize));
+                let found = match &lengths {
+                    Some(lengths) => lengths.get(&key).copied(),
+                    None => self.files.length(&key)?,
+                };
+                Ok::<_, ZarrError>(chunks.iter().any(|chunk| Some(chunk.length) == found))
             }
         };
-        let blocks = Coordinates::count(&grid) as u64;
-        let missing = (0..blocks).filter(|&number| !is_there(number)).count() as u64;
+        let (blocks, mut missing) = (Coordinates::count(&grid) as u64, 0);
+        for number in 0..blocks {
+            missing += u64::from(!is_there(number)?);
+        }
         if missing > 0 {
             return Err(ZarrError::Gone { missing });
         }
@@ -247,13 +259,14 @@ fn found(
         return files.check_removable().map(|()| None);
     }
     let there = Manifest::read(files)?;
-    if (there.is_none() || options.is_only_new()) && !files.is_free() {
+    if (there.is_none() || options.is_only_new()) && !files.writer()?.is_free()? {
         return Err(ZarrError::Exists);
     }
     if let Some(what) = there.as_ref().and_then(|there| manifest.difference(there)) {
         return Err(ZarrError::Other(what));
     }
     match files.metadata() {
+        Err(problem) if problem.is_of_network() => Err(problem),
         // The run that should have written them ended before, or they are lost.
         Err(_) => Ok(None),
         Ok(found) if found.iter().all(|&byte| byte == 0) => Ok(None),
@@ -270,18 +283,19 @@ fn is_stored_alike(found: &[u8], text: &str) -> bool {
 /// Makes an array without chunks, in place of an existing one. If this ends early, no remaining file passes for a block
 /// of this computation or for a result.
 fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, ZarrError> {
-    if files.is_free() && !Manifest::is_there(files) {
+    let writer = files.writer()?;
+    if writer.is_free()? && !Manifest::is_there(files)? {
         // Nothing is lost but a beginning: all of it is synced with the first blocks.
         manifest.write(files)?;
-        files.write("zarr.json", text.as_bytes())?;
-        location::consolidate(files.root(), text)?;
+        writer.write(METADATA, text.as_bytes())?;
+        location::consolidate(files, text)?;
         return Ok(manifest);
     }
     Records::remove(files)?;
     manifest.write_through(files)?;
-    files.remove()?;
-    files.write_through("zarr.json", text.as_bytes())?;
-    location::consolidate(files.root(), text)?;
+    writer.clear()?;
+    writer.write_through(METADATA, text.as_bytes())?;
+    location::consolidate(files, text)?;
     Ok(manifest)
 }
 
@@ -303,7 +317,7 @@ fn again(
     if verified.damaged > 0 || verified.kept.journals > 1 {
         verified.kept.replace(files)?;
     }
-    verified.clear()?;
+    verified.clear(files)?;
     Ok(manifest)
 }
 
@@ -316,9 +330,14 @@ pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), ZarrE
     Err(ZarrError::Unfinished { done: Records::read(files)?.count(blocks), blocks, command })
 }
 
-/// Returns true if a tensor reads the array at a path, or one beneath it.
-fn reads(tensor: &BigTensor, path: &Path) -> bool {
-    let path = resolved(path);
+/// Returns true if a tensor reads the array at a place, or one beneath it.
+fn reads(tensor: &BigTensor, files: &Files) -> bool {
+    // A URL is the same text for the same place.
+    let resolved = |path: &Path| match crate::url_scheme(path) {
+        Some(_) => path.to_path_buf(),
+        None => resolved(path),
+    };
+    let path = resolved(files.path());
     BlockPlan::new(tensor).arrays.iter().any(|array| match &array.from {
         From::Source(source) => {
             source.path().is_some_and(|source| resolved(source).starts_with(&path))
@@ -364,12 +383,13 @@ impl Executor {
     ) -> Result<Saved, Error> {
         // Before there is a directory.
         self.check_save(tensor, options)?;
+        let options = &options.until(self.stopped_by());
         let store = Arc::new(self.opened(tensor, path.as_ref(), options)?);
         let (blocks, damaged) = (Coordinates::count(&tensor.ty().grid()), store.damaged());
         if store.is_complete() && self.processes().is_none() {
             return Ok(Saved { blocks, computed: 0, damaged });
         }
-        let executor = self.clone().scratch_or(Arc::new(ZarrScratch::beside(store.path())));
+        let executor = self.clone().scratch_or(Arc::new(ZarrScratch::beside(&store.files)));
         let before = executor.complete(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
         Ok(Saved { blocks, computed: blocks - before, damaged })

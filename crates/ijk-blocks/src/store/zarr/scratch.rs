@@ -1,6 +1,6 @@
 //! Intermediate results on disk.
 
-use super::files::OWN;
+use super::storage::{Files, OWN};
 use super::{ZarrOptions, ZarrStore};
 use crate::store::{Scratch, Sink, Source, Store};
 use crate::{Block, StoreError, Type, Value};
@@ -38,9 +38,12 @@ impl ZarrScratch {
         Self { parent: parent.as_ref().into() }
     }
 
-    /// Beside the chunks of a result.
-    pub(super) fn beside(result: &Path) -> Self {
-        Self::new(result.join(OWN))
+    /// Beside the chunks of a result in a directory; of one elsewhere in the system's directory for temporary files.
+    pub(super) fn beside(result: &Files) -> Self {
+        match result.directory() {
+            Some(directory) => Self::new(directory.join(OWN)),
+            None => Self::new(std::env::temp_dir()),
+        }
     }
 
     fn make(&self) -> io::Result<TempDir> {

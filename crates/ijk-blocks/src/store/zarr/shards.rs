@@ -3,8 +3,11 @@
 use super::codecs::{Codecs, Elements};
 use super::compression::Compressor;
 use super::error::ZarrError;
+use super::storage::ByteRange;
+use crate::domain::Coordinates;
 use serde::Deserialize;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use zarrs::array::{FillValue, data_type};
 use zarrs::metadata::v3::MetadataV3;
 
@@ -40,10 +43,13 @@ enum Location {
 }
 
 /// Offset and length of a missing inner chunk.
-const MISSING: u64 = u64::MAX;
+pub(super) const MISSING: u64 = u64::MAX;
 
 /// Place and length of an inner chunk, in bytes.
-const ENTRY: usize = 16;
+const ENTRY: usize = size_of::<ShardEntry>();
+
+/// Offset and length of an inner chunk.
+pub(super) type ShardEntry = [u64; 2];
 
 /// Greatest nesting depth of shards.
 const NESTED: usize = 3;
@@ -70,8 +76,7 @@ impl Shards {
             shape.iter().zip(&chunk_shape).map(|(n, inner)| (n.get() / inner.get()) as usize);
         let grid: Vec<usize> = grid.collect();
         let chunks: usize = grid.iter().product();
-        let entries = Elements { of: data_type::uint64(), fill: FillValue::from(MISSING), size: 8 };
-        let index = Codecs::new(&index_codecs, &index_shape(&grid), &entries)?;
+        let index = Codecs::new(&index_codecs, &index_shape(&grid), &entries())?;
         let too_many = || wrong(format!("{chunks} inner chunks are too many"));
         let bytes = chunks.checked_mul(ENTRY).ok_or_else(too_many)?;
         let length = index.encoded_length(bytes);
@@ -118,18 +123,53 @@ impl Shards {
         Ok(())
     }
 
+    /// The shape of inner chunks.
+    pub(super) fn inner(&self) -> &[NonZeroU64] {
+        &self.inner
+    }
+
+    pub(super) fn inner_shape(&self) -> impl Iterator<Item = usize> {
+        self.inner.iter().map(|n| n.get() as usize)
+    }
+
+    /// Number of inner chunks along each axis.
+    pub(super) fn grid(&self) -> &[usize] {
+        &self.grid
+    }
+
+    /// The codecs of inner chunks.
+    pub(super) fn codecs(&self) -> &Codecs {
+        &self.codecs
+    }
+
+    /// Where the index is.
+    pub(super) fn index_part(&self) -> ByteRange {
+        match self.at_start {
+            true => ByteRange::At(0, self.index_length),
+            false => ByteRange::Last(self.index_length),
+        }
+    }
+
+    /// Bytes of an index in memory.
+    pub(super) fn index_bytes(&self) -> usize {
+        self.grid.iter().product::<usize>().saturating_mul(ENTRY)
+    }
+
     /// Place and length of every inner chunk.
-    fn entries(&self, shard: &[u8]) -> Result<Vec<[u64; 2]>, ZarrError> {
+    fn entries(&self, shard: &[u8]) -> Result<Vec<ShardEntry>, ZarrError> {
         let Some(rest) = shard.len().checked_sub(self.index_length) else {
             let why =
                 format!("its index has {} bytes, the shard {}", self.index_length, shard.len());
             return Err(ZarrError::codec("sharding_indexed", why));
         };
-        let encoded = if self.at_start { &shard[..self.index_length] } else { &shard[rest..] };
+        self.index(if self.at_start { &shard[..self.index_length] } else { &shard[rest..] })
+    }
+
+    /// Place and length of every inner chunk, of an encoded index.
+    pub(super) fn index(&self, encoded: &[u8]) -> Result<Vec<ShardEntry>, ZarrError> {
         let chunks: usize = self.grid.iter().product();
         let mut bytes = vec![0; chunks * ENTRY];
-        let entries = Elements { of: data_type::uint64(), fill: FillValue::from(MISSING), size: 8 };
-        self.index.decode(encoded, &index_shape(&self.grid), &entries, &mut bytes)?;
+        self.index.decode(encoded, &index_shape(&self.grid), &entries(), &mut bytes)?;
         let number = |bytes: &[u8]| bytes.try_into().map_or(MISSING, u64::from_ne_bytes);
         let entry = |entry: &[u8]| [number(&entry[..8]), number(&entry[8..])];
         Ok(bytes.chunks_exact(ENTRY).map(entry).collect())
@@ -144,19 +184,73 @@ impl Shards {
         size: usize,
         out: &mut [u8],
     ) {
-        let at = crate::domain::Coordinates::of(&self.grid, number);
-        let inner: Vec<usize> = self.inner.iter().map(|n| n.get() as usize).collect();
-        let Some((&row, outer)) = inner.split_last() else { return out.copy_from_slice(chunk) };
-        for (n, elements) in chunk.chunks_exact(row * size).enumerate() {
-            let mut point = crate::domain::Coordinates::of(outer, n);
+        self.rows(number, shape, |place, row| {
+            let (start, length) = (row.start * size, row.len() * size);
+            out[place * size..][..length].copy_from_slice(&chunk[start..][..length]);
+        });
+    }
+
+    /// Visits the rows of an inner chunk: the place of each among the elements of the shard, and in the chunk.
+    fn rows(
+        &self,
+        number: usize,
+        shape: &[NonZeroU64],
+        mut visit: impl FnMut(usize, Range<usize>),
+    ) {
+        let at = Coordinates::of(&self.grid, number);
+        let inner: Vec<usize> = self.inner_shape().collect();
+        let Some((&row, outer)) = inner.split_last() else { return visit(0, 0..1) };
+        for n in 0..outer.iter().product() {
+            let mut point = Coordinates::of(outer, n);
             point.push(0);
             let axes = point.iter().zip(&at).zip(&inner).zip(shape);
             let place = axes.fold(0, |place, (((&point, &at), &inner), extent)| {
                 place * extent.get() as usize + at * inner + point
             });
-            out[place * size..][..elements.len()].copy_from_slice(elements);
+            visit(place, n * row..(n + 1) * row);
         }
     }
+
+    /// A shard of the elements of a chunk: inner chunks one after another, but those that are the fill value
+    /// everywhere, and the index.
+    pub(super) fn encode(
+        &self,
+        whole: &[u8],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+    ) -> Result<Vec<u8>, ZarrError> {
+        let chunks: usize = self.grid.iter().product();
+        let (size, fill) = (elements.size, elements.fill.as_ne_bytes());
+        let start = if self.at_start { self.index_length } else { 0 };
+        let (mut shard, mut index) = (vec![0; start], Vec::with_capacity(chunks * ENTRY));
+        let mut chunk = vec![0; whole.len() / chunks.max(1)];
+        for number in 0..chunks {
+            self.rows(number, shape, |place, row| {
+                let (start, length) = (row.start * size, row.len() * size);
+                chunk[start..][..length].copy_from_slice(&whole[place * size..][..length]);
+            });
+            let entry = if chunk.chunks_exact(size).all(|element| element == fill) {
+                [MISSING, MISSING]
+            } else {
+                let encoded = self.codecs.encode(&chunk, &self.inner, elements)?;
+                let entry = [shard.len() as u64, encoded.len() as u64];
+                shard.extend_from_slice(&encoded);
+                entry
+            };
+            index.extend(entry.into_iter().flat_map(u64::to_ne_bytes));
+        }
+        let index = self.index.encode(&index, &index_shape(&self.grid), &entries())?;
+        match self.at_start {
+            true => shard[..start].copy_from_slice(&index),
+            false => shard.extend_from_slice(&index),
+        }
+        Ok(shard)
+    }
+}
+
+/// The elements of an index.
+fn entries() -> Elements {
+    Elements { of: data_type::uint64(), fill: FillValue::from(MISSING), size: 8 }
 }
 
 /// The shape of the index: two numbers for each chunk.

@@ -1,15 +1,14 @@
 //! Verifies recorded blocks, byte for byte.
 
 use super::error::ZarrError;
-use super::files::Files;
 use super::journal::{Chunk, Records};
+use super::listing;
 use super::metadata::Layout;
+use super::storage::Files;
 use crate::domain::Coordinates;
 use std::collections::HashMap;
-use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
@@ -24,8 +23,8 @@ pub(super) struct Verified {
     pub(super) kept: Records,
     /// Number of recorded blocks that are missing or differ.
     pub(super) damaged: u64,
-    /// Files of chunks without a valid record.
-    stale: Vec<PathBuf>,
+    /// Keys of chunks without a valid record.
+    stale: Vec<String>,
 }
 
 /// An array, and what ends the reading of it early.
@@ -36,8 +35,8 @@ pub(super) struct Verifier<'a> {
     pub(super) stop: Option<&'a AtomicBool>,
 }
 
-/// A file of a chunk, with what was recorded of it.
-type Candidate = (u64, PathBuf, Vec<Chunk>);
+/// A block whose chunk is there, the key of that, and what was recorded of it.
+type Candidate = (u64, String, Vec<Chunk>);
 
 impl Verifier<'_> {
     /// Reads each chunk that is there once.
@@ -47,21 +46,21 @@ impl Verifier<'_> {
         let recorded = records.count(blocks);
         let (mut candidates, mut stale) = (Vec::<Candidate>::new(), Vec::new());
         let mut filled = Vec::new();
-        for (number, path) in self.present(&grid)? {
+        for (number, key) in self.present(&grid)? {
             if records.empty.contains(number) {
                 filled.push(number);
             }
             match records.chunks.remove(&number) {
-                Some(chunks) => candidates.push((number, path, chunks)),
-                None => stale.push(path),
+                Some(chunks) => candidates.push((number, key, chunks)),
+                None => stale.push(key),
             }
         }
         let found = self.read(&candidates)?;
         let mut kept = HashMap::new();
-        for ((number, path, _), found) in candidates.into_iter().zip(found) {
+        for ((number, key, _), found) in candidates.into_iter().zip(found) {
             match found {
                 Some(chunk) => drop(kept.insert(number, vec![chunk])),
-                None => stale.push(path),
+                None => stale.push(key),
             }
         }
         // A block that needs no chunk has none.
@@ -76,33 +75,15 @@ impl Verifier<'_> {
         Ok(Verified { kept, damaged, stale })
     }
 
-    /// The blocks that have chunks, in ascending order, with their files.
-    fn present(&self, grid: &[usize]) -> Result<Vec<(u64, PathBuf)>, ZarrError> {
-        // Results have keys such as `c/0/3`.
-        let mut level = vec![(0, self.files.path("c"))];
-        for &blocks in grid {
-            let mut next = Vec::new();
-            for (number, directory) in level {
-                let entries = match fs::read_dir(&directory) {
-                    Ok(entries) => entries,
-                    Err(error) if super::files::is_missing(&error) => continue,
-                    Err(error) => return Err(error.into()),
-                };
-                for entry in entries {
-                    let name = entry?.file_name();
-                    let at = name.to_str().and_then(|name| name.parse::<usize>().ok());
-                    let is_written_so = |at: &usize| name.to_str() == Some(&at.to_string());
-                    let Some(at) = at.filter(|at| *at < blocks && is_written_so(at)) else {
-                        continue;
-                    };
-                    next.push((number * blocks as u64 + at as u64, directory.join(&name)));
-                }
-            }
-            level = next;
-        }
-        level.retain(|(_, path)| fs::symlink_metadata(path).is_ok());
-        level.sort();
-        Ok(level)
+    /// The blocks that have chunks, in ascending order, with their keys.
+    fn present(&self, grid: &[usize]) -> Result<Vec<(u64, String)>, ZarrError> {
+        let places = listing::chunks(self.files, self.layout)?.unwrap_or_default();
+        let number = |at: &[usize]| {
+            at.iter().zip(grid).fold(0, |number, (&at, &blocks)| number * blocks as u64 + at as u64)
+        };
+        let mut all: Vec<_> = places.iter().map(|at| (number(at), self.layout.key(at))).collect();
+        all.sort();
+        Ok(all)
     }
 
     /// For each candidate the record that its file is like.
@@ -112,11 +93,11 @@ impl Verifier<'_> {
             let (mut piece, mut found) = (vec![0; PIECE], Vec::new());
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some((_, path, chunks)) = candidates.get(number) else { break };
+                let Some((_, key, chunks)) = candidates.get(number) else { break };
                 if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                     break;
                 }
-                match self.like(path, chunks, &mut piece) {
+                match self.like(key, chunks, &mut piece) {
                     Ok(chunk) => found.push((number, chunk)),
                     Err(error) => {
                         let mut problem = problem.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,53 +130,56 @@ impl Verifier<'_> {
         Ok(all)
     }
 
-    /// The record that a file is like.
+    /// The record that a chunk is like.
     fn like(
         &self,
-        path: &Path,
+        key: &str,
         chunks: &[Chunk],
         piece: &mut [u8],
     ) -> Result<Option<Chunk>, ZarrError> {
-        match digest(path, chunks, piece) {
+        match self.digest(key, chunks, piece) {
             Ok(found) => Ok(chunks.iter().find(|chunk| Some(*chunk) == found.as_ref()).cloned()),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error.into()),
             // An unreadable chunk counts as damaged: a disk error, a directory or a broken link in place of a file.
-            Err(_) => Ok(None),
-        }
-    }
-}
-
-/// Length and checksum of a file that has the length of one of the records.
-fn digest(path: &Path, chunks: &[Chunk], piece: &mut [u8]) -> io::Result<Option<Chunk>> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    if chunks.iter().all(|chunk| chunk.length != length) {
-        return Ok(None);
-    }
-    let (mut hasher, mut read) = (XxHash64::with_seed(0), 0);
-    loop {
-        match file.read(piece) {
-            Ok(0) => break,
-            Ok(count) => {
-                hasher.write(&piece[..count]);
-                read += count as u64;
+            Err(ZarrError::Io(error)) if error.kind() != io::ErrorKind::PermissionDenied => {
+                Ok(None)
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => Err(error),
         }
     }
-    Ok(Some(Chunk { length: read, xxh64: hasher.finish() }))
+
+    /// Length and checksum of a chunk that has the length of one of the records.
+    fn digest(
+        &self,
+        key: &str,
+        chunks: &[Chunk],
+        piece: &mut [u8],
+    ) -> Result<Option<Chunk>, ZarrError> {
+        let Some((mut object, length)) = self.files.open(key)? else { return Ok(None) };
+        if chunks.iter().all(|chunk| chunk.length != length) {
+            return Ok(None);
+        }
+        let (mut hasher, mut read) = (XxHash64::with_seed(0), 0);
+        loop {
+            match object.read(piece) {
+                Ok(0) => break,
+                Ok(count) => {
+                    hasher.write(&piece[..count]);
+                    read += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(Chunk { length: read, xxh64: hasher.finish() }))
+    }
 }
 
 impl Verified {
     /// Removes chunks that are computed again, or that blocks turn out to need none of.
-    pub(super) fn clear(&self) -> Result<(), ZarrError> {
-        for path in &self.stale {
-            match fs::symlink_metadata(path)?.is_dir() {
-                true => fs::remove_dir_all(path)?,
-                false => fs::remove_file(path)?,
-            }
+    pub(super) fn clear(&self, files: &Files) -> Result<(), ZarrError> {
+        match self.stale.is_empty() {
+            true => Ok(()),
+            false => files.writer()?.remove(&self.stale),
         }
-        Ok(())
     }
 }
