@@ -160,9 +160,13 @@ pub struct ZarrArgs {
     /// chunks, re-cut if they do not fit those of others. Results have the blocks of arguments
     #[arg(long, value_name = "NxM", value_parser = blocks)]
     pub block: Vec<Blocks>,
-    /// Zarr: compression of results: none, zstd, or zstd:LEVEL with a level from 1 to 22 [default: none]
+    /// Zarr: compression of results: none, zstd, zstd:LEVEL with a level from 1 to 22, or same: as the first stored
+    /// argument, in shards if that is [default: none]
     #[arg(long, value_name = "CODEC", value_parser = compress)]
     pub compress: Option<Compress>,
+    /// Zarr: make each chunk of a result a shard of smaller chunks of these extents, which divide its blocks
+    #[arg(long, value_name = "NxM", value_parser = shape)]
+    pub shards: Option<Extents>,
     /// Zarr: start over, instead of continuing an incomplete result, or of refusing to replace another one
     #[arg(long)]
     pub fresh: bool,
@@ -205,6 +209,7 @@ impl ZarrArgs {
             ("--workers", self.workers.is_some()),
             ("--block", !self.block.is_empty()),
             ("--compress", self.compress.is_some()),
+            ("--shards", self.shards.is_some()),
             ("--fresh", self.fresh),
             ("--partial", self.partial),
             ("--assume-finite", self.assume_finite),

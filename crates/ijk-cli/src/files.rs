@@ -24,13 +24,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// From `file.npy`, `file.npz` or `file.npz:member`.
+    /// From `file.npy`, `file.npz`, `file.npz:member` or the URL of a Zarr array.
     ///
     /// # Errors
-    /// If it is a URL.
+    /// If it is another URL.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         if let Some(scheme) = url_scheme(Path::new(text)) {
-            return Err(url(text, scheme));
+            let place = Self { path: text.into(), member: None, is_part: false };
+            return if is_read(text, scheme, &place) { Ok(place) } else { Err(url(text, scheme)) };
         }
         Ok(match text.rfind(".npz:") {
             Some(at) => {
@@ -46,8 +47,23 @@ impl Place {
         if self.is_stdin() || self.is_stdout() {
             return false;
         }
-        let is_named = self.has_extension("zarr") || self.path.join("zarr.json").is_file();
-        is_named || !self.has_extension("npy") && !self.is_archive() && self.is_member()
+        let has = |name: &str| self.path.join(name).is_file();
+        let is_named = self.has_extension("zarr") || has("zarr.json") || has(".zarray");
+        is_named
+            || self.is_url()
+            || self.is_zipped()
+            || !self.has_extension("npy") && !self.is_archive() && self.is_member()
+    }
+
+    /// Returns true for a URL.
+    fn is_url(&self) -> bool {
+        url_scheme(&self.path).is_some()
+    }
+
+    /// Returns true for a zip archive, and for a place in one.
+    fn is_zipped(&self) -> bool {
+        let is_zip = |path: &Path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip"));
+        self.path.ancestors().any(|path| is_zip(path) && (path.is_file() || path == self.path))
     }
 
     /// Returns true if the path is, or would be, a member of a Zarr group, and is no existing file.
@@ -73,6 +89,13 @@ impl Place {
     }
 }
 
+/// Returns true if a URL is one of those that Zarr arrays are read from.
+fn is_read(text: &str, scheme: &str, place: &Place) -> bool {
+    let is_known = ["s3", "http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let is_file = place.has_extension("npy") || text.contains(".npz");
+    cfg!(feature = "object-store") && is_known && !text.contains("::") && !is_file
+}
+
 #[cold]
 fn url(text: &str, scheme: &str) -> Failure {
     let hint = match text.split_once("://") {
@@ -81,9 +104,13 @@ fn url(text: &str, scheme: &str) -> Failure {
         }
         _ => "; copy it here first, or write to a path and copy that".into(),
     };
-    Failure::wrong(format!(
-        "{text}: it is a URL of the scheme `{scheme}`, but only files and directories of this machine are read and written{hint}"
-    ))
+    let read = match cfg!(feature = "object-store") {
+        true => {
+            "files and directories of this machine, and Zarr arrays of s3, http and https, are read and written"
+        }
+        false => "files and directories of this machine are read and written",
+    };
+    Failure::wrong(format!("{text}: it is a URL of the scheme `{scheme}`, but only {read}{hint}"))
 }
 
 /// Places of arguments.
@@ -194,6 +221,10 @@ fn check_format(place: &Place) -> Result<(), Failure> {
 /// Checks that a result would not be inside a Zarr array.
 #[cfg(feature = "zarr")]
 fn check_outside(place: &Place) -> Result<(), Failure> {
+    if place.is_url() {
+        // Servers are asked when the result is begun.
+        return Ok(());
+    }
     match ijk::blocks::ZarrStore::enclosing(&place.path) {
         Some(array) => Err(Failure::wrong(format!(
             "{}: it would be part of the Zarr array {}; name a path beside it",
@@ -340,7 +371,7 @@ mod tests {
         assert!(Place::parse("A.NPZ").unwrap().is_archive());
         assert_eq!(Place::parse("odd:name.npy").unwrap().member, None);
         for text in
-            ["s3://bucket/a.zarr", "gs://b/a.npz:x", "http://host/a.npy", "file:///tmp/a.npy"]
+            ["gs://bucket/a.zarr", "s3://b/a.npz:x", "http://host/a.npy", "file:///tmp/a.npy"]
         {
             let Err(Failure::Wrong(message)) = Place::parse(text) else { panic!("{text}") };
             let scheme = text.split(':').next().unwrap();

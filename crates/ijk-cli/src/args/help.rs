@@ -2,7 +2,9 @@
 
 pub(super) const LONG: &str = "Index expressions on files of arrays.
 
-Arrays are .npy files, members of .npz archives (data.npz:member), or directories of Zarr 3 (data.zarr). Programs on
+Arrays are .npy files, members of .npz archives (data.npz:member), or Zarr arrays: directories (data.zarr), zip archives
+(data.zarr.zip), and URLs (s3://bucket/data.zarr; https://host/data.zarr is read only), with credentials and endpoint
+from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL, AWS_REGION, AWS_PROFILE. Programs on
 Zarr arrays run block by block, in the memory of a few blocks. `-` is the standard input or output, with one array in
 .npy format; messages go to the standard error output.
 Exit codes: 0 done; 1 error in the program or the data; 2 error in the command line, or of the machine.

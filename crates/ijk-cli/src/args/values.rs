@@ -36,17 +36,27 @@ pub(super) fn blocks(text: &str) -> Result<Blocks, String> {
     text.split('x').map(block).collect::<Result<_, _>>().map(Blocks)
 }
 
-/// Compression of chunks: zstd at a level, or none.
+/// Compression of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compress(pub Option<u8>);
+pub enum Compress {
+    /// Not at all.
+    None,
+    /// By zstd, at a level.
+    Zstd(u8),
+    /// As the first stored argument, shards included.
+    Same,
+}
 
 pub(super) fn compress(text: &str) -> Result<Compress, String> {
     let level = |text: &str| text.parse().ok().filter(|level| (1..=22).contains(level));
     match text.split_once(':') {
-        None if text == "none" => Ok(Compress(None)),
-        None if text == "zstd" => Ok(Compress(Some(3))),
-        Some(("zstd", text)) if level(text).is_some() => Ok(Compress(level(text))),
-        _ => Err("none, zstd, or zstd:LEVEL with a level from 1 to 22".into()),
+        None if text == "none" => Ok(Compress::None),
+        None if text == "same" => Ok(Compress::Same),
+        None if text == "zstd" => Ok(Compress::Zstd(3)),
+        Some(("zstd", text)) if level(text).is_some() => {
+            Ok(level(text).map_or(Compress::None, Compress::Zstd))
+        }
+        _ => Err("none, same, zstd, or zstd:LEVEL with a level from 1 to 22".into()),
     }
 }
 
@@ -123,9 +133,10 @@ mod tests {
 
     #[test]
     fn compressions() {
-        assert_eq!(compress("none"), Ok(Compress(None)));
-        assert_eq!(compress("zstd"), Ok(Compress(Some(3))));
-        assert_eq!(compress("zstd:22"), Ok(Compress(Some(22))));
+        assert_eq!(compress("none"), Ok(Compress::None));
+        assert_eq!(compress("same"), Ok(Compress::Same));
+        assert_eq!(compress("zstd"), Ok(Compress::Zstd(3)));
+        assert_eq!(compress("zstd:22"), Ok(Compress::Zstd(22)));
         assert!(["zstd:0", "zstd:23", "gzip", "zstd:", ""].iter().all(|t| compress(t).is_err()));
     }
 

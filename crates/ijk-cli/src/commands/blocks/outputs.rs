@@ -1,5 +1,7 @@
 //! Results that are stored in blocks, and results that are collected.
 
+#[cfg(feature = "zarr")]
+use crate::args::Compress;
 use crate::args::RunOptions;
 use crate::failure::{Failure, of_blocks};
 use crate::files::{self, Place};
@@ -210,9 +212,16 @@ fn quoted(argument: &str) -> String {
 #[cfg(feature = "zarr")]
 fn zarr_options(tensor: &BigTensor, options: &RunOptions) -> ijk::blocks::ZarrOptions {
     use ijk::blocks::{Compression, ZarrOptions};
-    let level = options.zarr.compress.and_then(|compress| compress.0);
-    let compression = level.map_or(Compression::None, Compression::Zstd);
-    let zarr = ZarrOptions::new().compression(compression).fresh(options.zarr.fresh);
+    let zarr = ZarrOptions::new().fresh(options.zarr.fresh);
+    let zarr = match options.zarr.compress {
+        Some(Compress::Zstd(level)) => zarr.compression(Compression::Zstd(level)),
+        Some(Compress::Same) => zarr.like_inputs(tensor),
+        Some(Compress::None) | None => zarr,
+    };
+    let zarr = match &options.zarr.shards {
+        Some(inner) => zarr.shards(inner.0.clone()),
+        None => zarr,
+    };
     let zarr = zarr.command(format!("`{}`", command_line()));
     // Blocks to which nothing was added need no chunk.
     match tensor.fill().and_then(|fill| fill.as_number()) {
