@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
-from typing import Any, Never, TypeAlias, final, overload
+from typing import Any, Literal, Never, TypeAlias, final, overload
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -57,7 +57,9 @@ class BigTensor:
         elements: Iterable[Any], shape: Sequence[int], blocks: _Blocks, dtype: str | None = None
     ) -> BigTensor: ...
     @staticmethod
-    def open(path: str | PathLike[str], *, partial: bool = False) -> BigTensor: ...
+    def open(
+        path: str | PathLike[str], *, partial: bool = False, storage_options: Mapping[str, Any] | None = None
+    ) -> BigTensor: ...
     @staticmethod
     def einsum(subscripts: str, *tensors: BigTensor | ArrayLike) -> BigTensor: ...
     @property
@@ -147,12 +149,14 @@ class BigTensor:
         self,
         path: str | PathLike[str],
         *,
-        compression: int | None = None,
+        compression: int | Literal["same"] | None = None,
         resume: bool = True,
         overwrite: bool = False,
         workers: int | None = None,
         memory_limit: int | None = None,
         assume_finite: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+        shards: Sequence[int] | None = None,
     ) -> None: ...
     def plan(self) -> str: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...

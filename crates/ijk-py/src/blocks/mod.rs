@@ -2,6 +2,7 @@
 
 mod foreign;
 mod run;
+mod stores;
 mod values;
 
 use crate::arrays::{from_tensor, is_masked, readonly};
@@ -10,8 +11,8 @@ use crate::error::{raise, raise_blocks};
 use crate::memory::typestr;
 use crate::numbers;
 use ijk::blocks::{
-    self, Aggregation, BinaryOp, Block, Compression, Error, Formula, Function, IntoAggregation,
-    IntoFunction, Positions, UnaryOp, Zip,
+    self, Aggregation, BinaryOp, Block, Error, Formula, Function, IntoAggregation, IntoFunction,
+    Positions, UnaryOp, Zip,
 };
 use ijk::et::{Bindings, BlocksError};
 use numpy::PyUntypedArray;
@@ -105,18 +106,30 @@ impl BigTensor {
         foreign::reading(read, shape, numbers::blocks(blocks)?, dtype, name, identity)
     }
 
-    /// The tensor of a Zarr V3 array: its chunks are the blocks.
+    /// The tensor of a Zarr array of format 3 or 2: its chunks are the blocks.
+    ///
+    /// path: a directory, a zip archive or a place in one, or a URL: s3://bucket/key, https://host/path.
+    /// storage_options: a dict for object stores, with the names of AWS's variables in lower case, without aws_
+    /// (access_key_id, endpoint_url, region, profile, …), or with those of s3fs (key, secret, anon, client_kwargs).
+    /// Without it the environment counts.
     ///
     /// Raises ijk.StoreError if there is none, or if it is an unfinished result. partial=True opens that, too, with
     /// the fill value in place of missing blocks.
     #[staticmethod]
-    #[pyo3(signature = (path, *, partial = false))]
-    fn open(path: PathBuf, partial: bool) -> PyResult<Self> {
-        if !partial {
-            return made(blocks::BigTensor::open(path));
-        }
-        let store = blocks::ZarrStore::open_partial(path).map_err(Error::from);
-        made(store.and_then(blocks::BigTensor::from_source))
+    #[pyo3(signature = (path, *, partial = false, storage_options = None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        partial: bool,
+        storage_options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let options = stores::options(storage_options)?;
+        let executor = run::executor(None, None)?;
+        let opened = run::computing(py, executor, |executor| match partial {
+            true => executor.open_partial(path, &options),
+            false => executor.open(path, &options),
+        });
+        Ok(Self { inner: opened? })
     }
 
     /// The einsum of tensors, with numpy.einsum's meaning of subscripts; NumPy arrays are operands that are not cut.
@@ -319,11 +332,14 @@ impl BigTensor {
 
     /// Computes the tensor into a Zarr V3 array, chunk by chunk; it may be larger than memory.
     ///
-    /// compression: None, or a level of zstd from 1 to 22. An earlier, unfinished write of the same tensor is
+    /// path, storage_options: a directory or a URL of an object store, as for open.
+    /// compression: None, a level of zstd from 1 to 22, or "same": as the first stored array that it is computed from,
+    /// shards included. shards: extents of smaller chunks that make up a chunk, which readers fetch one by one. An
+    /// earlier, unfinished write of the same tensor is
     /// continued: finished and intact chunks are not computed again. resume=False refuses any array at the path;
     /// overwrite=True replaces it. Raises ijk.StoreError if the path holds something else, if another process writes
     /// it, or if a chunk cannot be written; then finished chunks remain, and the same call continues the write.
-    #[pyo3(signature = (path, *, compression = None, resume = true, overwrite = false, workers = None, memory_limit = None, assume_finite = false))]
+    #[pyo3(signature = (path, *, compression = None, resume = true, overwrite = false, workers = None, memory_limit = None, assume_finite = false, storage_options = None, shards = None))]
     #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn write(
         &self,
@@ -335,18 +351,17 @@ impl BigTensor {
         workers: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
         assume_finite: bool,
+        storage_options: Option<&Bound<'_, PyDict>>,
+        shards: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let mut options = blocks::ZarrOptions::new().fresh(overwrite).only_new(!resume);
         options = options.command("the same BigTensor.write");
-        if let Some(level) = compression {
-            match numbers::signed(level, "compression")? {
-                level @ 1..=22 => options = options.compression(Compression::Zstd(level as u8)),
-                level => {
-                    let message =
-                        format!("compression is a level of zstd from 1 to 22, not {level}");
-                    return Err(PyValueError::new_err(message));
-                }
-            }
+        options = options.at_store(stores::options(storage_options)?);
+        if let Some(compression) = compression {
+            options = stores::compressed(options, compression, &self.inner)?;
+        }
+        if let Some(inner) = shards {
+            options = options.shards(numbers::shape(inner, "shards")?);
         }
         // Blocks to which nothing was added need no chunk.
         if let Some(fill) = self.inner.fill().and_then(|fill| fill.as_number()) {
