@@ -204,7 +204,7 @@ mod tests {
         for (value, dtype) in cases {
             let error = parse(&value, dtype).unwrap_err().to_string();
             assert!(error.contains(&value.to_string()), "{error}");
-            assert!(error.contains(allowed(dtype)), "{error}");
+            assert!(error.contains(&allowed(dtype)), "{error}");
         }
     }
 }
