@@ -7,8 +7,13 @@
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
 use serde::{Deserialize, Serialize};
 
+mod loops;
 mod terms;
 
+pub use loops::{
+    Loop, LoopArray, LoopAxis, LoopProgram, LoopStep, PassCondition, Probe, Update, UpdateInput,
+    Window,
+};
 pub use terms::Terms;
 
 /// Index of an [`Array`] in its [`Program`].
