@@ -35,6 +35,7 @@ pub use layout::{Layout, c_strides};
 pub use lower::network::plan_product;
 pub use plan::cost::{Cost, Kernel};
 pub use plan::display::Bytes;
+pub use plan::loops::{LoopOptions, plan_loop};
 
 use canonical::facts;
 use graph::Graph;

@@ -4,6 +4,7 @@
 
 pub(crate) mod cost;
 pub(crate) mod display;
+pub mod loops;
 
 use ijk_ir::core::Span;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
