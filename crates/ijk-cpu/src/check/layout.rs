@@ -56,6 +56,22 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// Of an array that is an argument.
+    pub(crate) fn of_array(dtype: DType, shape: &[usize], strides: &[isize]) -> Self {
+        let len = if shape.contains(&0) { 0 } else { shape.iter().product() };
+        Self {
+            place: Place::Input(0),
+            dtype,
+            shape: Few::from_slice(shape),
+            strides: Few::from_slice(strides),
+            len,
+            footprint: None,
+            streams: false,
+        }
+    }
+}
+
 /// Checks the buffers of a plan.
 pub(crate) fn layouts(plan: &Plan) -> Result<Vec<Layout>, PlanError> {
     let mut layouts: Vec<Layout> = Vec::with_capacity(plan.buffers.len());

@@ -4,11 +4,13 @@ mod allocate;
 mod builder;
 pub(crate) mod compiled;
 mod compiler;
+mod loops;
 mod run;
 
 pub use allocate::Results;
 pub use builder::EngineBuilder;
 pub use compiled::Compiled;
+pub use loops::{CompiledLoop, LoopArgument};
 pub(crate) use run::PlanRun;
 
 use crate::check::Layout;
@@ -269,13 +271,18 @@ impl Engine {
         if workers.have_ended() {
             return Err(RunError::Interrupted);
         }
-        match faults {
-            0 => Ok(()),
-            bits if bits & fault::OFFSET != 0 => Err(RunError::OutOfBounds),
-            bits if bits & fault::DIVISION != 0 => Err(RunError::DivisionByZero),
-            bits if bits & fault::RANGE != 0 => Err(RunError::EmptyRange),
-            _ => Err(RunError::NegativePower),
-        }
+        fault_error(faults)
+    }
+}
+
+/// The error that the faults of a run mean.
+fn fault_error(faults: u32) -> Result<(), RunError> {
+    match faults {
+        0 => Ok(()),
+        bits if bits & fault::OFFSET != 0 => Err(RunError::OutOfBounds),
+        bits if bits & fault::DIVISION != 0 => Err(RunError::DivisionByZero),
+        bits if bits & fault::RANGE != 0 => Err(RunError::EmptyRange),
+        _ => Err(RunError::NegativePower),
     }
 }
 

@@ -1,0 +1,400 @@
+//! Passes.
+
+use super::LoopArgument;
+use super::address::{MovingWindow, holds};
+use super::compile::{
+    CompiledLoop, Input, Output, PassBody, PassProgram, StepProgram, UpdateProgram,
+};
+use super::waves::WaveRun;
+use crate::check::Layout;
+use crate::engine::{Engine, PlanRun, check_count, check_view, fault_error};
+use crate::error::{RunError, Side};
+use crate::runtime::cancel::CancelToken;
+use crate::runtime::threads::Workers;
+use ijk_plan::plan::Place;
+use ijk_plan::plan::loops::{LoopBuffer, Written};
+use ijk_tensor::reserve;
+use ijk_types::DType;
+use smallvec::SmallVec;
+
+/// Passes that are short run so many times between two questions whether the run is cancelled.
+const PASSES_PER_QUESTION: u32 = 16;
+
+/// Estimated nanoseconds from which a pass is long.
+const LONG_PASS: f64 = 2000.0;
+
+/// Runs a loop.
+pub(super) fn execute(
+    engine: &Engine,
+    compiled: &CompiledLoop,
+    arguments: &mut [LoopArgument<'_, '_>],
+) -> Result<(), RunError> {
+    engine.check_level()?;
+    if !reserve::is_there() {
+        return Err(RunError::OutOfMemory(reserve::BYTES));
+    }
+    let own = compiled.arrays.iter().filter(|array| !array.local).count();
+    check_count(Side::Argument, own, arguments.len())?;
+    let places = &compiled.memory;
+    let bytes = places.memory.bytes();
+    let block = engine.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
+    let mut arrays: SmallVec<[*mut u8; 16]> = SmallVec::new();
+    let mut arguments = arguments.iter_mut().enumerate();
+    for (array, place) in compiled.arrays.iter().zip(&places.locals) {
+        arrays.push(match place {
+            Some(at) => block.as_ptr().wrapping_add(*at),
+            None => match arguments.next() {
+                Some((position, argument)) => address(array, position, argument)?,
+                None => return Err(RunError::Layout { side: Side::Argument, position: 0 }),
+            },
+        });
+    }
+    let seconds = places.seconds.iter();
+    let seconds = seconds.map(|at| at.map(|at| block.as_ptr().wrapping_add(at))).collect();
+    let watched =
+        engine.interrupt.map(|ask| engine.workers.watched(CancelToken::new(Some(ask), None)));
+    let workers = watched.as_ref().unwrap_or(&engine.workers);
+    let spare = engine.memory_limit.map(|limit| limit.saturating_sub(bytes as u64));
+    let mut run = LoopRun {
+        engine,
+        workers,
+        spare,
+        compiled,
+        block: block.as_ptr(),
+        firsts: arrays.clone(),
+        arrays,
+        seconds,
+        coordinates: SmallVec::new(),
+        passes: 0,
+    };
+    // SAFETY: the block has the places of the loop; arrays are borrowed for the call and have the layouts that it was
+    // checked against.
+    unsafe {
+        run.clear_locals();
+        run.passes(&compiled.root)?;
+        run.settle();
+    }
+    // A plan that was cancelled has not written all elements.
+    if workers.have_ended() { Err(RunError::Interrupted) } else { Ok(()) }
+}
+
+/// Address of an array, after checking its layout.
+fn address(
+    array: &LoopBuffer,
+    position: usize,
+    argument: &mut LoopArgument<'_, '_>,
+) -> Result<*mut u8, RunError> {
+    let layout = Layout::of_array(array.dtype, &array.shape, &array.strides);
+    match argument {
+        LoopArgument::Read(view) => {
+            if array.changes {
+                return Err(RunError::Layout { side: Side::Result, position });
+            }
+            let found = (view.dtype(), view.shape(), view.strides());
+            check_view(&layout, Side::Argument, position, found)?;
+            Ok(view.as_ptr().cast_mut())
+        }
+        LoopArgument::Changed(tensor) => {
+            let mut view = tensor.view_mut();
+            let found = (view.dtype(), view.shape(), view.strides());
+            check_view(&layout, Side::Result, position, found)?;
+            Ok(view.as_mut_ptr())
+        }
+    }
+}
+
+pub(super) struct LoopRun<'r> {
+    engine: &'r Engine,
+    pub(super) workers: &'r Workers,
+    spare: Option<u64>,
+    compiled: &'r CompiledLoop,
+    /// Memory besides the arrays.
+    block: *mut u8,
+    /// Addresses of the arrays before the first pass.
+    firsts: SmallVec<[*mut u8; 16]>,
+    /// Addresses of the arrays now.
+    arrays: SmallVec<[*mut u8; 16]>,
+    /// Addresses of second arrays.
+    seconds: SmallVec<[Option<*mut u8>; 16]>,
+    pub(super) coordinates: SmallVec<[i64; 8]>,
+    passes: u32,
+}
+
+/// Outcome of an update.
+pub(super) enum Outcome {
+    Ran,
+    LeftOut,
+}
+
+impl LoopRun<'_> {
+    /// Sets the loop's own arrays to zero.
+    ///
+    /// # Safety
+    /// `block` has their places.
+    unsafe fn clear_locals(&mut self) {
+        for (array, place) in self.compiled.arrays.iter().zip(&self.compiled.memory.locals) {
+            if let Some(at) = place {
+                // SAFETY: the place has the bytes of the array.
+                unsafe { self.block.add(*at).write_bytes(0, bytes(array)) };
+            }
+        }
+    }
+
+    /// Copies arrays back that are in the place of the second one.
+    ///
+    /// # Safety
+    /// All addresses are those of whole arrays.
+    unsafe fn settle(&mut self) {
+        for (n, array) in self.compiled.arrays.iter().enumerate() {
+            if self.arrays[n] != self.firsts[n] {
+                // SAFETY: both have the bytes of the array, and are different memory.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(self.arrays[n], self.firsts[n], bytes(array));
+                }
+            }
+        }
+    }
+
+    /// Runs all passes of a loop in the present pass of those around it.
+    ///
+    /// # Safety
+    /// Addresses are those of the arrays that the loop was checked against, whose elements are initialised.
+    unsafe fn passes(&mut self, own: &PassProgram) -> Result<(), RunError> {
+        let flag = own.until.map(|at| self.arrays[at]);
+        if let Some(flag) = flag {
+            // SAFETY: compilation checked that it is an array of one bool.
+            unsafe { flag.write(0) };
+        }
+        if own.extents.contains(&0) {
+            return Ok(());
+        }
+        if let (Some(wave), [StepProgram::Loop(inner)]) = (&own.wave, &own.steps[..]) {
+            let loops = WaveRun { wave, outer: own, inner, around: self.coordinates.len() };
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.diagonals(&loops) };
+        }
+        let (around, last) = (self.coordinates.len(), |n: &i64| n - 1);
+        match own.descending {
+            true => self.coordinates.extend(own.extents.iter().map(last)),
+            false => self.coordinates.extend(own.extents.iter().map(|_| 0)),
+        }
+        loop {
+            for n in around..self.coordinates.len() {
+                self.set_cell(n);
+            }
+            for step in &own.steps {
+                // SAFETY: guaranteed by the caller.
+                unsafe { self.step(step) }?;
+            }
+            self.passes = self.passes.wrapping_add(1);
+            if self.passes.is_multiple_of(PASSES_PER_QUESTION) && self.workers.have_ended() {
+                return Err(RunError::Interrupted);
+            }
+            // SAFETY: as above.
+            let ends = flag.is_some_and(|flag| unsafe { flag.read() } != 0);
+            if ends || !advance(&mut self.coordinates[around..], &own.extents, own.descending) {
+                break;
+            }
+        }
+        self.coordinates.truncate(around);
+        Ok(())
+    }
+
+    /// Stores a coordinate where plans read it.
+    pub(super) fn set_cell(&mut self, n: usize) {
+        let value = self.coordinates[n];
+        // SAFETY: the block has a cell of 8 aligned bytes for each coordinate.
+        unsafe { self.cell(n).cast::<i64>().write(value) };
+    }
+
+    fn cell(&self, n: usize) -> *mut u8 {
+        self.block.wrapping_add(self.compiled.memory.cells + 8 * n)
+    }
+
+    /// # Safety
+    /// As for [`Self::passes`].
+    pub(super) unsafe fn step(&mut self, step: &StepProgram) -> Result<(), RunError> {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match step {
+                StepProgram::Update(update) => self.update(update).map(|_| ()),
+                StepProgram::Fused(all, parts) => match self.update(all)? {
+                    Outcome::Ran => Ok(()),
+                    Outcome::LeftOut => parts.iter().try_for_each(|part| self.step(part)),
+                },
+                StepProgram::Loop(inner) => self.passes(inner),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`Self::passes`].
+    pub(super) unsafe fn update(&mut self, update: &UpdateProgram) -> Result<Outcome, RunError> {
+        let own = self.coordinates.len();
+        // SAFETY: guaranteed by the caller.
+        let outcome = unsafe { self.looked_up(update) };
+        self.coordinates.truncate(own);
+        outcome
+    }
+
+    /// Runs an update, with lookups as further coordinates.
+    ///
+    /// # Safety
+    /// As for [`Self::passes`].
+    unsafe fn looked_up(&mut self, update: &UpdateProgram) -> Result<Outcome, RunError> {
+        for (window, dtype) in &update.lookups {
+            let Some(at) = self.address(window) else { return Ok(Outcome::LeftOut) };
+            // SAFETY: all axes are fixed in bounds, so this is an element, of that type.
+            let value = unsafe {
+                match dtype {
+                    DType::I32 => i64::from(at.cast::<i32>().read_unaligned()),
+                    _ => at.cast::<i64>().read_unaligned(),
+                }
+            };
+            self.coordinates.push(value);
+            self.set_cell(self.coordinates.len() - 1);
+        }
+        if !update.conditions.iter().all(|range| holds(range, &self.coordinates)) {
+            return Ok(Outcome::LeftOut);
+        }
+        let Some(outputs) = self.outputs(update) else { return Ok(Outcome::LeftOut) };
+        if let Some(probe) = &update.probe {
+            let mut found = [0u8; 64];
+            // SAFETY: the probe has one result of one bool; the rest is guaranteed by the caller.
+            let ran = unsafe { self.body(probe, &[found.as_mut_ptr()]) }?;
+            if !ran || found[0] == 0 {
+                return Ok(Outcome::LeftOut);
+            }
+        }
+        let targets: SmallVec<[*mut u8; 4]> = outputs.iter().map(|(target, _)| *target).collect();
+        // SAFETY: guaranteed by the caller; results are windows in bounds that the update does not read, second arrays
+        // or staged memory.
+        if !unsafe { self.body(&update.body, &targets) }? {
+            return Ok(Outcome::LeftOut);
+        }
+        for (output, (target, window)) in update.outputs.iter().zip(outputs) {
+            match output.written {
+                Written::InPlace => {}
+                Written::Swapped => {
+                    let array = output.window.array;
+                    self.seconds[array] = Some(std::mem::replace(&mut self.arrays[array], target));
+                }
+                // SAFETY: both have the layout of the window.
+                Written::Copied => unsafe { copy(output, target, window) },
+            }
+        }
+        if update.cost >= LONG_PASS && self.workers.have_ended() {
+            return Err(RunError::Interrupted);
+        }
+        Ok(Outcome::Ran)
+    }
+
+    /// For each output where it is written, and where its window is; none if a window is out of bounds.
+    fn outputs(&self, update: &UpdateProgram) -> Option<SmallVec<[(*mut u8, *mut u8); 4]>> {
+        let staged = self.block.wrapping_add(self.compiled.memory.staged);
+        let target = |output: &Output| {
+            let window = self.address(&output.window)?;
+            let target = match output.written {
+                Written::InPlace => window,
+                Written::Swapped => self.seconds[output.window.array]?,
+                Written::Copied => staged.wrapping_add(output.staged),
+            };
+            Some((target, window))
+        };
+        update.outputs.iter().map(target).collect()
+    }
+
+    /// Address of a window; none where a position is out of bounds.
+    fn address(&self, window: &MovingWindow) -> Option<*mut u8> {
+        let offset = window.offset(&self.coordinates)?;
+        Some(self.arrays[window.array].wrapping_offset(offset))
+    }
+
+    /// Runs a plan, unless an input is out of bounds; returns true if it ran.
+    ///
+    /// # Safety
+    /// As for [`Self::passes`]; `outputs` are the addresses of its results.
+    unsafe fn body(&self, body: &PassBody, outputs: &[*mut u8]) -> Result<bool, RunError> {
+        let arena = self.block.wrapping_add(self.compiled.memory.arena);
+        let mut inputs: SmallVec<[*mut u8; 8]> = SmallVec::new();
+        for input in &body.inputs {
+            inputs.push(match input {
+                Input::Cell(n) => self.cell(*n),
+                Input::Window(window) => match self.address(window) {
+                    Some(address) => address,
+                    None => return Ok(false),
+                },
+            });
+        }
+        let base = |layout: &Layout| match layout.place {
+            Place::Input(position) => inputs[position],
+            Place::Output(position) => outputs[position],
+            Place::Temporary(at) => arena.wrapping_add(at),
+        };
+        let bases: SmallVec<[*mut u8; 16]> = body.compiled.buffers.iter().map(base).collect();
+        let (workers, scratch) = (self.workers, &self.engine.scratch);
+        let compiled = &body.compiled;
+        let run = PlanRun { workers, scratch, compiled, bases: &bases, packed: &[] };
+        // SAFETY: guaranteed by the caller; compilation checked that the buffers are the windows.
+        let faults = unsafe { run.steps_within(self.spare) }?;
+        fault_error(faults).map(|()| true)
+    }
+}
+
+/// Next coordinates of a loop; false after the last.
+fn advance(coordinates: &mut [i64], extents: &[i64], descending: bool) -> bool {
+    for (at, &extent) in coordinates.iter_mut().zip(extents).rev() {
+        let (end, step) = if descending { (0, -1) } else { (extent - 1, 1) };
+        if *at != end {
+            *at += step;
+            return true;
+        }
+        *at = extent - 1 - end;
+    }
+    false
+}
+
+/// Bytes of an array.
+fn bytes(array: &LoopBuffer) -> usize {
+    array.shape.iter().product::<usize>() * array.dtype.size()
+}
+
+/// Copies the elements of an output from staged memory, in C order, to its window.
+///
+/// # Safety
+/// `from` is the address of as many elements as the window has, `to` of the window's first.
+unsafe fn copy(output: &Output, from: *mut u8, to: *mut u8) {
+    if output.shape.contains(&0) {
+        return;
+    }
+    let (run, axes) = contiguous(output);
+    let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, axes);
+    let mut from = from;
+    loop {
+        let offset: isize = index.iter().zip(&output.strides).map(|(&i, s)| i as isize * s).sum();
+        let offset = offset * output.size as isize;
+        // SAFETY: `run` bytes from an element on are elements of the window, one after another.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from, to.offset(offset), run);
+            from = from.add(run);
+        }
+        let axis = (0..axes).rev().find(|&axis| index[axis] + 1 < output.shape[axis]);
+        let Some(axis) = axis else { return };
+        index[axis] += 1;
+        index[axis + 1..].fill(0);
+    }
+}
+
+/// Bytes of the elements that are one after another, and the number of the axes before those.
+fn contiguous(output: &Output) -> (usize, usize) {
+    let (mut run, mut axes) = (1usize, output.shape.len());
+    while axes > 0 {
+        let (extent, stride) = (output.shape[axes - 1], output.strides[axes - 1]);
+        if extent != 1 && stride != run as isize {
+            break;
+        }
+        run *= extent;
+        axes -= 1;
+    }
+    (run * output.size, axes)
+}
