@@ -25,7 +25,7 @@ mod reference;
 pub use harness::turns;
 pub use reference::{
     Bounded, Cell, EvalError, Evaluation, Value, evaluate, evaluate_bounded, evaluate_einsum,
-    interpret, same_bits,
+    interpret, interpret_loop, same_bits,
 };
 
 /// Random programs in i and einsums, their data, and their coverage.

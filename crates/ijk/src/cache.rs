@@ -1,10 +1,11 @@
 //! Cache of plans: those of one program by types, shapes and strides.
 
 use crate::lru::{Lru, mix};
-use crate::prepared::{Prepared, Rules};
+use crate::prepared::{Prepared, PreparedLoop, Rules};
 use ijk_plan::Facts;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::{TensorView, TensorViewMut};
+use ijk_types::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -29,6 +30,12 @@ pub(crate) trait HasSteps {
 impl HasSteps for Prepared {
     fn steps(&self) -> usize {
         Self::steps(self)
+    }
+}
+
+impl HasSteps for PreparedLoop {
+    fn steps(&self) -> usize {
+        self.compiled().plans()
     }
 }
 
@@ -101,6 +108,16 @@ impl Key {
             }
         }
         push_facts(&mut words, facts);
+        Self::of(words)
+    }
+
+    /// For the arrays of a loop, by element types, shapes and strides.
+    pub(crate) fn of_loop(context: Context, arrays: &[(DType, &[usize], &[isize])]) -> Self {
+        let mut words = SmallVec::new();
+        words.push(context.word());
+        for (dtype, shape, strides) in arrays {
+            push_array(&mut words, *dtype as u64, shape, strides);
+        }
         Self::of(words)
     }
 

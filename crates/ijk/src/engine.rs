@@ -2,12 +2,12 @@
 
 use crate::cache::{Context, Key, PlanCache};
 use crate::facts;
-use crate::prepared::{Prepared, Rules};
+use crate::prepared::{Prepared, PreparedLoop, Rules};
 use crate::probe::{Cache, Probe};
 use crate::program::Program;
 use crate::recent::Recent;
 use crate::{Arguments, Einsum, Error, Views};
-use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
+use ijk_cpu::{Fault, Level, LoopArgument, PlanError, Results, RunError};
 use ijk_ir::core::{self as ir, Instance};
 use ijk_plan::plan::Plan;
 use ijk_tensor::fork::RaceCell;
@@ -373,6 +373,39 @@ impl Engine {
         })
     }
 
+    /// Runs a loop with cached plans or new ones, unless `accept` refuses the bytes that it takes besides its arrays.
+    pub(crate) fn run_loop(
+        &self,
+        program: &ir::LoopProgram,
+        plans: &PlanCache<PreparedLoop>,
+        arguments: &mut [LoopArgument<'_, '_>],
+        accept: impl FnOnce(u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let strides: Vec<Vec<isize>> = arguments.iter().map(strides_of).collect();
+        let layouts = arguments.iter().zip(&strides).map(|(argument, strides)| {
+            let (dtype, shape) = match argument {
+                LoopArgument::Read(view) => (view.dtype(), view.shape()),
+                LoopArgument::Changed(tensor) => (tensor.dtype(), tensor.shape()),
+            };
+            (dtype, shape, &strides[..])
+        });
+        let layouts: Vec<_> = layouts.collect();
+        let key = Key::of_loop(self.context, &layouts);
+        let prepared = match plans.get(&key) {
+            Some(prepared) => prepared,
+            None => {
+                let (cpu, rules) = (&self.cpu, self.context.rules);
+                let make = || PreparedLoop::new(program, cpu, rules, &strides);
+                let made = Arc::new(self.at_length(planning(arguments.len()), make)?);
+                plans.insert(key, Arc::clone(&made));
+                made
+            }
+        };
+        let compiled = prepared.compiled();
+        accept(compiled.temporary_bytes())?;
+        Ok(self.at_length(compiled.cost(), || self.cpu.execute_loop(compiled, arguments))?)
+    }
+
     /// Runs a compiled plan on arguments of its types, shapes and strides.
     pub(crate) fn run_prepared<'a>(
         &self,
@@ -454,6 +487,13 @@ impl Engine {
         let prepared = Arc::new(self.at_length(planning(lowered.statements.len()), plan)?);
         program.plans().insert(key, Arc::clone(&prepared));
         Ok(prepared)
+    }
+}
+
+fn strides_of(argument: &LoopArgument<'_, '_>) -> Vec<isize> {
+    match argument {
+        LoopArgument::Read(view) => view.strides().to_vec(),
+        LoopArgument::Changed(tensor) => tensor.view().strides().to_vec(),
     }
 }
 

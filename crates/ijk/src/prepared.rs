@@ -1,10 +1,10 @@
 //! Plans compiled for element types, shapes and strides.
 
 use crate::Error;
-use ijk_cpu::Compiled;
+use ijk_cpu::{Compiled, CompiledLoop};
 use ijk_ir::core::{self as ir, ArrayId, Instance};
 use ijk_plan::plan::Plan;
-use ijk_plan::{Facts, Layout, PlanError, c_strides};
+use ijk_plan::{Facts, Layout, LoopOptions, PlanError, c_strides};
 use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -128,6 +128,31 @@ impl Prepared {
     /// True if a run can fail after it has begun to write.
     pub(crate) fn is_fallible(&self) -> bool {
         self.fallible
+    }
+}
+
+/// A compiled loop.
+#[derive(Debug)]
+pub(crate) struct PreparedLoop {
+    compiled: CompiledLoop,
+}
+
+impl PreparedLoop {
+    /// Plans and compiles a loop for arrays of these strides.
+    pub(crate) fn new(
+        program: &ir::LoopProgram,
+        engine: &ijk_cpu::Engine,
+        rules: Rules,
+        strides: &[Vec<isize>],
+    ) -> Result<Self, Error> {
+        let Rules { memory_limit, strict } = rules;
+        let plan = ijk_plan::plan_loop(program, strides, LoopOptions { memory_limit, strict })?;
+        let compiled = engine.compile_loop(&plan).map_err(ijk_cpu::RunError::from)?;
+        Ok(Self { compiled })
+    }
+
+    pub(crate) fn compiled(&self) -> &CompiledLoop {
+        &self.compiled
     }
 }
 

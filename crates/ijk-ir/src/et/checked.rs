@@ -90,14 +90,12 @@ impl Checked {
     /// The arrays whose elements stand in indices.
     pub fn in_indices(&self) -> Vec<usize> {
         let mut found = Vec::new();
-        for statement in &self.program.statements {
-            walk::statement(statement, &mut |event| {
-                if let Event::Access(access, Role::Nested) = event {
-                    let array = self.array(&access.array.text);
-                    found.extend(array.filter(|at| !found.contains(at)));
-                }
-            });
-        }
+        walk::program(&self.program, &mut |_, event| {
+            if let Event::Access(access, Role::Nested) = event {
+                let array = self.array(&access.array.text);
+                found.extend(array.filter(|at| !found.contains(at)));
+            }
+        });
         found
     }
 }

@@ -17,6 +17,7 @@ ijk_syntax::codes! {
     EXTENTS_OF_DATA = "extents-of-data";
     INDEX_COUNT = "index-count";
     INDEX_TOO_LARGE = "index-too-large";
+    LOOP_TWICE = "loop-twice";
     NEGATIVE_EXTENT = "negative-extent";
     NEGATIVE_RANGE = "negative-range";
     NOT_STATIC = "not-static";
@@ -37,6 +38,8 @@ ijk_syntax::codes! {
     UNKNOWN_TUPLE = "unknown-tuple";
     UNUSED_ARRAY = "unused-array";
     UNUSED_TUPLE = "unused-tuple";
+    UNTIL_RANDOM = "until-random";
+    UNTIL_RANGE = "until-range";
     WRITE_DROPPED = "write-dropped";
     ZERO_DIVISOR = "zero-divisor";
 }

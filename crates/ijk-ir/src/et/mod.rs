@@ -42,7 +42,7 @@ pub use draw::{MAX_TRIES, draw};
 pub use extent::Extents;
 pub use first::{first, random};
 pub use infer::{Bound, infer};
-pub use lower::{Lowering, Stage, Step, Wanted};
+pub use lower::{LoopStage, Lowering, Stage, Step, Wanted};
 pub use overrides::Overrides;
 pub use ranks::{MAX_RANK, RankCombinations, Ranks, rank_combinations};
 pub use system::System;

@@ -5,12 +5,15 @@ use super::checked::Checked;
 use super::walk::{self, Event, Role, Standing};
 use std::collections::HashMap;
 
-/// For each statement the shapes of its variables, as often as there are variables of a shape.
+/// For each statement the shapes of its variables and of the loops around it, as often as there are variables of a
+/// shape.
 pub fn variables(checked: &Checked) -> Vec<Vec<ShapeId>> {
     let by_name: HashMap<&str, usize> =
         checked.tuples.iter().enumerate().map(|(n, t)| (t.name.as_str(), n)).collect();
-    let of = |statement| {
-        let mut found = Vec::new();
+    let of = |(n, statement)| {
+        let around = checked.program.loops_around(n);
+        let mut found: Vec<usize> =
+            around.filter_map(|l| by_name.get(l.tuple.text.as_str()).copied()).collect();
         walk::statement(statement, &mut |event| {
             let name = match event {
                 Event::Name(_, Standing::Fixed) | Event::Access(_, Role::Left) => return,
@@ -21,9 +24,9 @@ pub fn variables(checked: &Checked) -> Vec<Vec<ShapeId>> {
         });
         found.sort_unstable();
         found.dedup();
-        found.into_iter().map(|t: usize| checked.tuples[t].shape).collect()
+        found.into_iter().map(|t| checked.tuples[t].shape).collect()
     };
-    checked.program.statements.iter().map(of).collect()
+    checked.program.statements.iter().enumerate().map(of).collect()
 }
 
 /// The number of points of the domain that variables of these shapes span.

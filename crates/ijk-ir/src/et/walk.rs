@@ -1,6 +1,6 @@
 //! Goes through statements in the order of their text.
 
-use ijk_syntax::et::ast::{Access, Call, CallArg, Index, Name, Statement, Value};
+use ijk_syntax::et::ast::{Access, Call, CallArg, Index, Name, Program, Statement, Value};
 
 /// Where an access stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,19 @@ pub fn statement<'a>(statement: &'a Statement, visit: &mut impl FnMut(Event<'a>)
     value(&statement.value, visit);
 }
 
+/// The conditions that are tested after a statement of that number.
+pub fn conditions<'a>(program: &'a Program, statement: usize, visit: &mut impl FnMut(Event<'a>)) {
+    program.conditions_after(statement).for_each(|(_, condition)| value(condition, visit));
+}
+
+/// All statements, and the conditions of loops where they are tested; with the number of the statement.
+pub fn program<'a>(program: &'a Program, visit: &mut impl FnMut(usize, Event<'a>)) {
+    for (n, of) in program.statements.iter().enumerate() {
+        statement(of, &mut |event| visit(n, event));
+        conditions(program, n, &mut |event| visit(n, event));
+    }
+}
+
 fn access<'a>(access: &'a Access, role: Role, visit: &mut impl FnMut(Event<'a>)) {
     accessed(access, role, Standing::Index, visit);
 }
@@ -74,7 +87,8 @@ pub fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<
     }
 }
 
-fn value<'a>(v: &'a Value, visit: &mut impl FnMut(Event<'a>)) {
+/// All of a value.
+pub fn value<'a>(v: &'a Value, visit: &mut impl FnMut(Event<'a>)) {
     match v {
         Value::Number(..) => {}
         Value::Element(element) => access(element, Role::Right, visit),

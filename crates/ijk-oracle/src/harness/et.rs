@@ -4,7 +4,7 @@ use crate::generate::et::EtCase;
 use crate::harness::i::SMALL_DOMAIN;
 use crate::reference::et::accesses::accesses;
 use crate::reference::et::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
-use crate::{Bounded, EvalError, Value, interpret, same_bits};
+use crate::{Bounded, EvalError, Value, interpret, interpret_loop, same_bits};
 use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
 use ijk_ir::et::{Checked, Origin, Overrides, Solution, infer, random};
 use ijk_syntax::et::ast::{Access, Index, Program};
@@ -195,6 +195,10 @@ fn agree(
             fail_all(case, engines, &error.to_string())?;
             Ok(refused(error, diagnostics))
         }
+        (Ok(_), Err(Failure::Refused(diagnostics))) if in_wrong_order(&diagnostics) => {
+            fail_all(case, engines, "it reads what a later pass assigns")?;
+            Ok(refused(EtError::Order, diagnostics))
+        }
         (Ok(_), Err(Failure::Refused(diagnostics))) if beyond_limits(case, &diagnostics) => {
             Ok(refused(EtError::TooLarge, diagnostics))
         }
@@ -206,6 +210,14 @@ fn agree(
             disagree("the lowering", format!("says {failure}, where {error} is right"))
         }
     }
+}
+
+/// Returns true if all errors are of reads of elements that no pass before has assigned. The evaluator finds the identity
+/// there.
+fn in_wrong_order(diagnostics: &[Diagnostic]) -> bool {
+    let late = |d: &Diagnostic| d.code.is_some_and(|code| code.name() == "later-pass");
+    let found = errors(diagnostics);
+    !found.is_empty() && found.iter().all(late)
 }
 
 /// Returns true if a limit is reported that the evaluator does not have. Only programs that are long or contain huge
@@ -420,6 +432,17 @@ pub fn run_lowered(
                     }),
                     Err(error) => return Err(Failure::NoValue(error, stages)),
                 }
+            }
+            Step::Loop(stage) => {
+                let own = stage.arrays.iter().flatten();
+                let mut arrays: Vec<Value> = own
+                    .clone()
+                    .map(|&at| versions[at].clone().expect("a version that is read"))
+                    .collect();
+                if let Err(error) = interpret_loop(&stage.program, &mut arrays) {
+                    return Err(Failure::NoValue(error, stages));
+                }
+                own.zip(arrays).for_each(|(&at, array)| versions[at] = Some(array));
             }
             Step::Tell(wanted) => {
                 let array = versions[wanted.array].as_ref().expect("a version that is asked for");

@@ -158,7 +158,8 @@ impl<'a> Memory<'a> {
                     }
                 }
                 ScalarNode::Random { key, counter, lo, hi } => {
-                    let bits = random::bits(*key, counter.eval(point) as u64);
+                    let Some(counter) = self.index(counter, point) else { return Ok(None) };
+                    let bits = random::bits(*key, counter as u64);
                     match (of(lo), of(hi)) {
                         (Scalar::I64(lo), Scalar::I64(hi)) => {
                             Scalar::I64(random::uniform_i64(bits, lo, hi)?)

@@ -1,6 +1,6 @@
 //! Programs on block tensors.
 
-use super::segments;
+use super::segments::{self, SegmentStage};
 use super::{Bindings, Program, Shapes};
 use crate::Error;
 use crate::blocks::{self, BigTensor, Problem, Site, TypeError};
@@ -86,7 +86,16 @@ impl Program {
             let site = Site { source, span, reads: Vec::new() };
             return Err(blocks::Error::from(refused(&array.name, &why).at(site)).into());
         }
-        for (stage, _) in &segment.stages {
+        for stage in &segment.stages {
+            let stage = match stage {
+                SegmentStage::Run(stage, _) => stage,
+                SegmentStage::Loop(stage, _) => {
+                    let (source, span) = (checked.source.clone(), stage.program.root.span.into());
+                    let site = Site { source, span, reads: Vec::new() };
+                    let why = "loops run on whole arrays, not on blocks";
+                    return Err(blocks::Error::from(refused("LOOP", why).at(site)).into());
+                }
+            };
             let inputs = stage.inputs.iter().filter_map(|&at| versions[at].clone());
             let inputs: Vec<BigTensor> = inputs.collect();
             let inputs: Vec<&BigTensor> = inputs.iter().collect();

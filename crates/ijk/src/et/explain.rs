@@ -1,8 +1,9 @@
 //! Plan and dependencies of a program, without a run.
 
-use super::segments::{self, Segment};
+use super::segments::{self, Segment, SegmentStage};
 use super::{Bindings, Program, Shapes};
 use crate::{Engine, Error, Explanation, Operations};
+use ijk_ir::core::{Loop, LoopStep};
 use ijk_ir::et::Stage;
 use ijk_syntax::Diagnostic;
 
@@ -25,8 +26,11 @@ impl Program {
     /// ```
     pub fn operations(&self, bindings: &Bindings<'_>) -> Result<Operations, Error> {
         let segment = self.segment(bindings)?;
-        let (stage, _) = match &segment.stages[..] {
-            [stage] => stage,
+        let stage = match &segment.stages[..] {
+            [SegmentStage::Run(stage, _)] => stage,
+            stages if stages.iter().any(|s| matches!(s, SegmentStage::Loop(..))) => {
+                return Err(self.undecided("what elements depend on is not known of loops"));
+            }
             _ => return Err(self.undecided("the program assigns nothing, or in several stages")),
         };
         let arrays = &self.checked().arrays;
@@ -37,7 +41,7 @@ impl Program {
     }
 
     /// Explains a run on an engine with arrays of these types and shapes: one explanation for each stage of the
-    /// program. There is one stage, or none if nothing is assigned.
+    /// program. There is one stage, or none if nothing is assigned; a loop has one for each update of its passes.
     ///
     /// # Errors
     /// As for [`operations`](Self::operations), and as for [`run`](Self::run) before anything is computed.
@@ -58,10 +62,54 @@ impl Program {
     ) -> Result<Vec<Explanation>, Error> {
         let segment = self.segment(bindings)?;
         let signature = self.signature().to_string().replace('\n', "; ");
-        let explained = segment.stages.iter().map(|(stage, _)| {
-            engine.explain_instance(signature.clone(), &stage.program, &stage.instance)
-        });
-        explained.collect()
+        let mut explained = Vec::new();
+        for stage in &segment.stages {
+            match stage {
+                SegmentStage::Run(stage, _) => explained.push(engine.explain_instance(
+                    signature.clone(),
+                    &stage.program,
+                    &stage.instance,
+                )?),
+                SegmentStage::Loop(stage, _) => {
+                    self.explain_steps(engine, "", &stage.program.root, &mut explained)?;
+                }
+            }
+        }
+        Ok(explained)
+    }
+
+    /// Explains the updates of a loop.
+    fn explain_steps(
+        &self,
+        engine: &Engine,
+        around: &str,
+        own: &Loop,
+        explained: &mut Vec<Explanation>,
+    ) -> Result<(), Error> {
+        let names: Vec<&str> = own.axes.iter().map(|axis| &axis.name[..]).collect();
+        let sign = if own.descending { "-" } else { "" };
+        let until = if own.until.is_some() { " at most" } else { "" };
+        let passes = own.passes();
+        let header = format!("{around}LOOP {sign}{}: {passes} passes{until}; ", names.join(","));
+        for step in &own.steps {
+            let (update, beside) = match step {
+                LoopStep::Loop(inner) => {
+                    self.explain_steps(engine, &header, inner, explained)?;
+                    continue;
+                }
+                LoopStep::Update(update) => (update, ""),
+                LoopStep::Fused(all, _) => (all, " (by themselves in passes that skip one)"),
+            };
+            let text = |s: &ijk_ir::core::Statement| {
+                let text = self.source().get(s.span.start as usize..s.span.end as usize);
+                text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+            let statements: Vec<String> = update.program.statements.iter().map(text).collect();
+            let signature = format!("{header}{}{beside}", statements.join("; "));
+            let (program, instance) = (&update.program, &update.instance);
+            explained.push(engine.explain_instance(signature, program, instance)?);
+        }
+        Ok(())
     }
 
     /// The program lowered for the bindings.

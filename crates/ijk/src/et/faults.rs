@@ -2,6 +2,7 @@
 
 use crate::Error;
 use ijk_cpu::RunError;
+use ijk_ir::core::{LoopProgram, Program};
 use ijk_ir::et::{Checked, Stage};
 use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{Value, ValueOp};
@@ -10,8 +11,24 @@ use ijk_syntax::{Diagnostic, Function, Span};
 /// The error of a stage, quoting every operation that may have caused it.
 #[cold]
 pub(super) fn located(checked: &Checked, stage: &Stage, error: Error) -> Error {
+    located_in(checked, &spans(&stage.program), error)
+}
+
+/// The same for a loop.
+#[cold]
+pub(super) fn located_in_loop(checked: &Checked, program: &LoopProgram, error: Error) -> Error {
+    let mut ran = Vec::new();
+    program.root.for_each_update(&mut |update| ran.extend(spans(&update.program)));
+    located_in(checked, &ran, error)
+}
+
+fn spans(program: &Program) -> Vec<Span> {
+    program.statements.iter().map(|s| s.span.into()).collect()
+}
+
+fn located_in(checked: &Checked, ran: &[Span], error: Error) -> Error {
     let Error::Run(fault) = &error else { return error };
-    let ran = |span: Span| stage.program.statements.iter().any(|s| Span::from(s.span) == span);
+    let ran = |span: Span| ran.contains(&span);
     let mut spans = Vec::new();
     for statement in checked.program.statements.iter().filter(|s| ran(s.span)) {
         find(&statement.value, fault, &mut spans);

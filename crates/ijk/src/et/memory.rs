@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::Report;
 use ijk_ir::core::ArrayId;
-use ijk_ir::et::Stage;
+use ijk_ir::et::{LoopStage, Stage};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::Tensor;
 
@@ -24,6 +24,24 @@ pub(super) fn fits(
     }
     let message = too_much(stage, temporaries, needed, most);
     Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![message]))))
+}
+
+/// Checks that what a loop takes fits in addition to `held` bytes, among them its arrays.
+///
+/// # Errors
+/// If not, one that quotes its header.
+pub(super) fn loop_fits(
+    stage: &LoopStage,
+    temporaries: u64,
+    held: u64,
+    most: Option<Most>,
+) -> Result<(), Error> {
+    let needed = temporaries.saturating_add(held);
+    let Some(most) = most.filter(|most| !most.suffices(needed)) else { return Ok(()) };
+    let message = most.message(needed);
+    let diagnostic = Diagnostic::error(stage.program.root.span.into(), message)
+        .with_label(format!("{temporaries} bytes besides its arrays"));
+    Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![diagnostic]))))
 }
 
 /// Bytes of a stage's results and temporaries, and `held` bytes.
@@ -48,6 +66,16 @@ impl Most {
         limit.into_iter().chain(available).min_by_key(|most| most.bytes)
     }
 
+    fn message(self, needed: u64) -> String {
+        let Self { bytes: most, limit } = self;
+        match limit {
+            true => {
+                format!("the program needs {needed} bytes, but the memory limit is {most} bytes")
+            }
+            false => format!("not enough memory: {needed} bytes are needed, {most} are available"),
+        }
+    }
+
     /// True if a run that needs some bytes may start.
     pub fn suffices(self, needed: u64) -> bool {
         needed <= self.bytes
@@ -56,11 +84,7 @@ impl Most {
 
 #[cold]
 fn too_much(stage: &Stage, temporaries: u64, needed: u64, most: Most) -> Diagnostic {
-    let Most { bytes: most, limit } = most;
-    let message = match limit {
-        true => format!("the program needs {needed} bytes, but the memory limit is {most} bytes"),
-        false => format!("not enough memory: {needed} bytes are needed, {most} are available"),
-    };
+    let message = most.message(needed);
     let Some(id) = greatest(stage, temporaries) else {
         return Diagnostic::error(Span::default(), message);
     };

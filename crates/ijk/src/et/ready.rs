@@ -3,7 +3,7 @@
 use super::bindings::{Bound, Choices};
 use super::memory::{self, Most};
 use super::program::Arrays;
-use super::segments::Segment;
+use super::segments::{Segment, SegmentStage};
 use super::{Outputs, faults};
 use crate::cache::Key;
 use crate::prepared::Prepared;
@@ -53,7 +53,7 @@ impl Ready {
         prepared: &Arc<Prepared>,
         given: &[usize],
     ) -> Option<Self> {
-        let [(stage, _)] = &segment.stages[..] else { return None };
+        let [SegmentStage::Run(stage, _)] = &segment.stages[..] else { return None };
         if segment.then.is_some() {
             return None;
         }
@@ -76,7 +76,7 @@ impl Ready {
         if most.is_some_and(|most| !most.suffices(self.needed)) {
             return None;
         }
-        let (stage, _) = &self.segment.stages[0];
+        let SegmentStage::Run(stage, _) = self.segment.stages.first()? else { return None };
         let inputs: SmallVec<[&TensorView<'_>; 8]> =
             stage.inputs.iter().filter_map(|&at| bound[at]).collect();
         let results = engine.run_prepared(&self.prepared, &inputs);

@@ -4,11 +4,14 @@ use super::memory::Most;
 use super::program::CheckedProgram;
 use super::ranges::ranges;
 use super::ready::Ready;
-use super::segments::{self, Segment, SegmentKey};
+use super::segments::{self, Segment, SegmentKey, SegmentStage};
 use super::{Outputs, faults, memory};
+use crate::cache::PlanCache;
 use crate::engine::planning;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, PreparedLoop};
 use crate::{Engine, Error, Views};
+use ijk_cpu::{Fault, LoopArgument, RunError};
+use ijk_ir::et::{Checked, LoopStage};
 use ijk_plan::PlanError;
 use ijk_tensor::{Tensor, TensorView};
 use smallvec::SmallVec;
@@ -89,7 +92,14 @@ impl Segment {
         most: Option<Most>,
     ) -> Result<Option<Arc<Prepared>>, Error> {
         let mut last = None;
-        for (stage, plans) in &self.stages {
+        for stage in &self.stages {
+            let (stage, plans) = match stage {
+                SegmentStage::Run(stage, plans) => (stage, plans),
+                SegmentStage::Loop(stage, plans) => {
+                    run_loop(engine, checked, (stage, plans), versions, most)?;
+                    continue;
+                }
+            };
             let view = |&array: &usize| versions[array].as_ref().map(Version::view);
             let inputs: Views<'_> = stage.inputs.iter().filter_map(view).collect();
             let held = versions.iter().flatten().map(Version::held).sum();
@@ -113,4 +123,68 @@ impl Segment {
         }
         Ok(last)
     }
+}
+
+/// Runs a loop on the present versions, which it changes.
+fn run_loop(
+    engine: &Engine,
+    checked: &Checked,
+    (stage, plans): (&LoopStage, &PlanCache<PreparedLoop>),
+    versions: &mut [Option<Version<'_, '_>>],
+    most: Option<Most>,
+) -> Result<(), Error> {
+    let arrays = || stage.program.arrays.iter().zip(&stage.arrays);
+    let mut owned: Vec<(usize, Tensor)> = Vec::new();
+    for (array, surface) in arrays() {
+        if let Some(at) = surface.filter(|_| array.changes)
+            && let Some(version) = versions[at].take()
+        {
+            let nanoseconds = version.view().len() as f64;
+            owned.push((at, engine.at_length(nanoseconds, || version.into_tensor())?));
+        }
+    }
+    let changed: u64 = owned.iter().map(|(_, tensor)| memory::taken(tensor)).sum();
+    let held = versions.iter().flatten().map(Version::held).sum::<u64>().saturating_add(changed);
+    let kept = |at: usize| versions[at].as_ref().map(Version::view);
+    let views: Vec<Option<TensorView<'_>>> =
+        arrays().map(|(_, surface)| surface.and_then(kept)).collect();
+    let fits = |bytes| memory::loop_fits(stage, bytes, held, most);
+    let run = |views: &[Option<TensorView<'_>>], owned: &mut [(usize, Tensor)]| {
+        let mut changing = owned.iter_mut();
+        let mut arguments = Vec::new();
+        for ((array, surface), view) in arrays().zip(views) {
+            match view {
+                Some(view) => arguments.push(LoopArgument::Read(view)),
+                None if surface.is_some() && array.changes => {
+                    arguments.extend(changing.next().map(|(_, t)| LoopArgument::Changed(t)));
+                }
+                None => {}
+            }
+        }
+        engine.run_loop(&stage.program, plans, &mut arguments, fits)
+    };
+    let done = match run(&views, &mut owned) {
+        // Only hand-made strides interleave: such arrays are copied.
+        Err(error) if interleaves(&error) => {
+            let copy = |view: &Option<TensorView<'_>>| view.as_ref().map(TensorView::to_tensor);
+            let copies = views.iter().map(|view| copy(view).transpose());
+            let copies = copies.collect::<Result<Vec<_>, _>>()?;
+            let views: Vec<_> = copies.iter().map(|copy| copy.as_ref().map(Tensor::view)).collect();
+            run(&views, &mut owned)
+        }
+        done => done,
+    };
+    done.map_err(|error| faults::located_in_loop(checked, &stage.program, error))?;
+    drop(views);
+    for (at, tensor) in owned {
+        versions[at] = Some(Version::Owned(tensor));
+    }
+    Ok(())
+}
+
+fn interleaves(error: &Error) -> bool {
+    let Error::Run(RunError::Plan(ijk_cpu::PlanError::Buffer { fault, .. })) = error else {
+        return false;
+    };
+    *fault == Fault::Interleaved
 }

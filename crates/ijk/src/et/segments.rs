@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::cache::PlanCache;
-use ijk_ir::et::{Checked, Lowering, Solution, Stage, Step, Wanted};
+use crate::prepared::PreparedLoop;
+use ijk_ir::et::{Checked, LoopStage, Lowering, Solution, Stage, Step, Wanted};
 use ijk_types::DType;
 use std::sync::Arc;
 
@@ -21,8 +22,14 @@ pub(super) struct SegmentKey {
 
 /// The stages up to an array whose elements determine extents, or to the end.
 pub(super) struct Segment {
-    pub stages: Vec<(Stage, PlanCache)>,
+    pub stages: Vec<SegmentStage>,
     pub then: Option<Wanted>,
+}
+
+/// A stage with its plans.
+pub(super) enum SegmentStage {
+    Run(Box<Stage>, PlanCache),
+    Loop(Box<LoopStage>, PlanCache<PreparedLoop>),
 }
 
 /// Lowers the segment that follows the known ranges.
@@ -35,7 +42,12 @@ pub(super) fn lower(checked: &Checked, case: &SegmentKey) -> Result<Segment, Err
     let mut stages = Vec::new();
     loop {
         match lowering.step().map_err(fail)? {
-            Some(Step::Run(stage)) => stages.push((*stage, PlanCache::default())),
+            Some(Step::Run(stage)) => {
+                stages.push(SegmentStage::Run(stage, PlanCache::default()));
+            }
+            Some(Step::Loop(stage)) => {
+                stages.push(SegmentStage::Loop(stage, PlanCache::default()));
+            }
             Some(Step::Tell(wanted)) => match known.next() {
                 Some(ranges) => {
                     lowering.tell(wanted, ranges);

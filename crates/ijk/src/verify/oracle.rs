@@ -3,11 +3,11 @@
 use super::{Difference, Outcome};
 use crate::Error;
 use crate::et::{Case, Outputs, Program};
-use ijk_oracle::et::{Shapes, evaluate_et};
+use ijk_oracle::et::{EtEvaluation, Shapes, evaluate_et};
 use ijk_oracle::{Bounded, Cell};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::Tensor;
-use ijk_types::Scalar;
+use ijk_types::{DType, Scalar};
 
 /// Compares results with the oracle's, within the bounds that the engine promises.
 pub(super) fn compare(
@@ -16,13 +16,7 @@ pub(super) fn compare(
     outputs: &[&str],
     ours: &Outputs,
 ) -> Result<Outcome, Error> {
-    let checked = program.checked();
-    let shapes = Shapes::of(checked, case.shapes().solution());
-    let run = evaluate_et(&checked.program, &shapes, &Default::default(), case.seed());
-    let run = run.map_err(|error| {
-        let message = format!("the oracle has no result: {error}");
-        Error::program(program.source(), vec![Diagnostic::error(Span::default(), message)])
-    })?;
+    let run = evaluated(program, case)?;
     let mut greatest: f64 = 0.0;
     for name in outputs {
         match beside(&ours[*name], &run.arrays[*name]) {
@@ -33,6 +27,39 @@ pub(super) fn compare(
         }
     }
     Ok(Outcome::Passed { error: greatest })
+}
+
+fn evaluated(program: &Program, case: &Case) -> Result<EtEvaluation, Error> {
+    let checked = program.checked();
+    let shapes = Shapes::of(checked, case.shapes().solution());
+    evaluate_et(&checked.program, &shapes, &Default::default(), case.seed()).map_err(|error| {
+        let message = format!("the oracle has no result: {error}");
+        Error::program(program.source(), vec![Diagnostic::error(Span::default(), message)])
+    })
+}
+
+/// Rounding errors of two evaluations, relative to that of the oracle's.
+const BOTH: f64 = 4.0;
+
+/// For every output the bounds of its rounding errors, in units of the machine epsilon: the oracle's, for programs with
+/// loops, in which errors grow from pass to pass.
+pub(super) fn bounds(
+    program: &Program,
+    case: &Case,
+    outputs: &[&str],
+) -> Result<Vec<Option<Tensor>>, Error> {
+    let run = evaluated(program, case)?;
+    let bound = |name: &&str| {
+        let array = &run.arrays[*name];
+        let epsilon = match array.dtype {
+            DType::F32 => f64::from(f32::EPSILON),
+            DType::F64 => f64::EPSILON,
+            _ => return Ok(None),
+        };
+        let errors = array.cells.iter().map(|cell| BOTH * cell.error / epsilon).collect();
+        Ok(Some(Tensor::from_vec::<f64>(errors, &array.shape)?))
+    };
+    outputs.iter().map(bound).collect()
 }
 
 /// The greatest error relative to its bound.

@@ -1,7 +1,7 @@
 //! Arrays: what sizes them, how many places they have, where their elements come from.
 
 use super::super::codes;
-use super::super::walk::{self, Event, Role};
+use super::super::walk::{self, Event, Role, Standing};
 use super::super::{ArrayInfo, Origin};
 use super::names::{Kind, Names};
 use crate::sink::Sink;
@@ -36,6 +36,13 @@ impl Arrays {
                 }
             });
             arrays.note_assigned(statement, n);
+            walk::conditions(program, n, &mut |event| {
+                if let Event::Access(access, _) = event
+                    && names.get(&access.array.text).is_some_and(|u| u.kind() == Kind::Array)
+                {
+                    arrays.take(program, access, Role::Right, n, names, sink);
+                }
+            });
         }
         arrays
     }
@@ -59,15 +66,16 @@ impl Arrays {
             Some(n) => n,
             None => {
                 let assigned = names.get(name).is_some_and(|u| u.is_assigned());
-                self.add(access, origin(&program.statements[statement], statement, role, assigned))
+                self.add(access, origin(program, statement, role, assigned))
             }
         };
         self.count(n, access, sink);
         if role != Role::Left {
             self.read[n] = true;
-            if self.infos[n].origin != Origin::Input && self.assigned[n].is_none() {
+            let assigned = self.infos[n].origin == Origin::Input || self.assigned[n].is_some();
+            if !assigned && !carries(program, statement, name) {
                 let later = assigning(program, name, statement);
-                sink.push(read_before(name, access.span, later, statement));
+                sink.push(read_before(program, name, access.span, later, statement));
                 self.assigned[n] = Some(statement);
             }
         }
@@ -105,14 +113,36 @@ impl Arrays {
     }
 }
 
-fn origin(statement: &Statement, number: usize, role: Role, assigned: bool) -> Origin {
+fn origin(program: &Program, number: usize, role: Role, assigned: bool) -> Origin {
+    let statement = &program.statements[number];
     let assign = statement.assign;
     let plain = assign.op == AssignOp::Add && !assign.accumulate;
+    let once = program.loops_around(number).next().is_none();
     match &statement.value {
         _ if !assigned => Origin::Input,
-        Value::Random { .. } if role == Role::Left && plain => Origin::Random { statement: number },
+        Value::Random { .. } if role == Role::Left && plain && once => {
+            Origin::Random { statement: number }
+        }
         _ => Origin::Computed,
     }
+}
+
+/// Returns true if a statement assigns that array at places of a loop around it: passes before this one have assigned
+/// other elements.
+fn carries(program: &Program, statement: usize, name: &str) -> bool {
+    let left = &program.statements[statement].left;
+    if left.array.text != name {
+        return false;
+    }
+    let mut found = false;
+    for index in &left.indices {
+        walk::index(index, Standing::Index, &mut |event| {
+            if let Event::Name(name, Standing::Index) = event {
+                found |= program.loops_around(statement).any(|l| l.tuple.text == name.text);
+            }
+        });
+    }
+    found
 }
 
 fn assigning(program: &Program, name: &str, from: usize) -> Option<(usize, Span)> {
@@ -121,6 +151,7 @@ fn assigning(program: &Program, name: &str, from: usize) -> Option<(usize, Span)
 }
 
 fn read_before(
+    program: &Program,
     name: &str,
     span: Span,
     assigned: Option<(usize, Span)>,
@@ -129,10 +160,21 @@ fn read_before(
     let message = format!("`{name}` is read before it has elements");
     let error = codes::READ_BEFORE.error(span, message);
     match assigned {
-        Some((n, at)) if n == statement => error.with_related(
-            at,
-            "this statement is the first to assign it, and reads what was before",
-        ),
+        Some((n, at)) if n == statement => {
+            let error = error.with_related(
+                at,
+                "this statement is the first to assign it, and reads what was before",
+            );
+            match program.loops_around(statement).next() {
+                None => error.with_hint(
+                    "`LOOP t` and statements indented below it run once for each value of `t`, and read what the \
+                     passes before wrote",
+                ),
+                Some(_) => error.with_hint(format!(
+                    "a state has its first value before the loop: `{name}[…] = …`"
+                )),
+            }
+        }
         Some((_, at)) => error
             .with_related(at, "assigned only here")
             .with_hint("statements run in order; an array that none assigns is an input"),

@@ -5,6 +5,7 @@ mod constraints;
 mod cycle;
 mod dropped;
 mod groups;
+mod loops;
 mod names;
 mod ranks;
 mod shapes;
@@ -83,6 +84,7 @@ pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic
         return (None, sink.finish());
     }
     let arrays = Arrays::collect(&program, &names, &mut sink);
+    loops::judge(&program, &names, &mut sink);
     let shapes = Shapes::find(&program, &names, &arrays);
     let found = Symbols::new(arrays, shapes);
     let system = system(source, &program, &names, &found, &mut sink);
@@ -117,7 +119,10 @@ fn system(
     sink: &mut Sink,
 ) -> System {
     let mut ranker = Ranker::new(source, found, sink);
-    program.statements.iter().for_each(|s| ranker.statement(s));
+    for (n, statement) in program.statements.iter().enumerate() {
+        ranker.statement(statement);
+        program.conditions_after(n).for_each(|(_, condition)| ranker.condition(condition));
+    }
     ranker.finish();
     let (mut ties, links) = (ranker.ties, ranker.links);
     let Constraints { rules, rank_rules, dims_rules, ties: more, .. } =

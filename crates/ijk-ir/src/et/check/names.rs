@@ -17,7 +17,7 @@ pub struct Uses {
     assigned: Option<Span>,
     /// `name[…]` on the right or nested.
     read: Option<Span>,
-    /// In an index expression, `DIMS` or `RANK`, of statements and of the framework call.
+    /// In an index expression, `DIMS` or `RANK`, of statements and of the framework call, or in a `LOOP`.
     pub index: Option<Span>,
     /// In the value of a constraint.
     pub bounds: Option<Span>,
@@ -70,8 +70,13 @@ impl Names {
     /// Collects the names; reports those that are both array and eintup.
     pub fn collect(program: &Program, sink: &mut Sink) -> Self {
         let mut names = Self::default();
-        for statement in &program.statements {
+        for (n, statement) in program.statements.iter().enumerate() {
+            for started in program.loops.iter().filter(|l| l.body.start == n) {
+                let span = started.tuple.span;
+                names.of(&started.tuple.text, span).index.get_or_insert(span);
+            }
             walk::statement(statement, &mut |event| names.take(event));
+            walk::conditions(program, n, &mut |event| names.take(event));
         }
         if let Some(call) = &program.call {
             walk::call(call, &mut |event| {

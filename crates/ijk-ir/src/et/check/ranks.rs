@@ -58,6 +58,11 @@ impl<'a> Ranker<'a> {
         self.value(&statement.value);
     }
 
+    /// The condition of a loop.
+    pub fn condition(&mut self, condition: &Value) {
+        self.value(condition);
+    }
+
     /// Gives rank 1 to places of inputs where only scalars stand.
     pub fn finish(&mut self) {
         let known: std::collections::HashSet<RankNode> =

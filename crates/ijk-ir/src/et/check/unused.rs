@@ -99,18 +99,17 @@ pub fn judge(
 /// Warns of eintups that stand in `DIMS` or `RANK` alone and that nothing constrains.
 fn warn_of_parameters(program: &Program, names: &Names, found: &Symbols, sink: &mut Sink) {
     let mut variable = vec![false; found.shapes.tuples.len()];
-    for statement in &program.statements {
-        walk::statement(statement, &mut |event| {
-            let name = match event {
-                Event::Name(_, Standing::Fixed | Standing::Ranked) => return,
-                Event::Name(name, _) => &name.text,
-                Event::Access(access, _) => &access.array.text,
-            };
-            if let Some(n) = found.shapes.by_name.get(name) {
-                variable[*n] = true;
-            }
-        });
-    }
+    let mut mark = |name: &String| {
+        if let Some(n) = found.shapes.by_name.get(name) {
+            variable[*n] = true;
+        }
+    };
+    program.loops.iter().for_each(|l| mark(&l.tuple.text));
+    walk::program(program, &mut |_, event| match event {
+        Event::Name(_, Standing::Fixed | Standing::Ranked) => {}
+        Event::Name(name, _) => mark(&name.text),
+        Event::Access(access, _) => mark(&access.array.text),
+    });
     for (tuple, variable) in found.shapes.tuples.iter().zip(variable) {
         let uses = names.get(&tuple.name);
         let Some(uses) = uses.filter(|u| !variable && u.constrained.is_none()) else { continue };

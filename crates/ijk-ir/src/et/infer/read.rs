@@ -7,7 +7,7 @@ use crate::et::system::Limit;
 use crate::et::walk::{self, Event, Standing};
 
 /// For each shape whether something reads its extents: a variable of a statement that runs, `DIMS`, a
-/// constraint on another's extents. `RANK` does not.
+/// constraint on another's extents, a loop. `RANK` does not.
 pub fn shapes(checked: &Checked, bound: &Bound) -> Vec<bool> {
     let mut read = vec![false; checked.shapes as usize];
     let mut note = |event: Event<'_>| {
@@ -24,9 +24,13 @@ pub fn shapes(checked: &Checked, bound: &Bound) -> Vec<bool> {
         if !is_replaced(checked, bound, n) {
             walk::statement(statement, &mut note);
         }
+        walk::conditions(&checked.program, n, &mut note);
     }
     if let Some(call) = &checked.program.call {
         walk::call(call, &mut note);
+    }
+    for looped in checked.program.loops.iter().filter_map(|l| checked.tuple(&l.tuple.text)) {
+        read[looped.shape.0 as usize] = true;
     }
     for rule in &checked.system.rules {
         if let Limit::Equals(expr) = &rule.relation {

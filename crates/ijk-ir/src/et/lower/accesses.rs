@@ -39,7 +39,8 @@ fn index(e: &Index, at: AccessUse, visit: &mut dyn FnMut(&Access, AccessUse)) {
     }
 }
 
-fn value(v: &Value, visit: &mut dyn FnMut(&Access, AccessUse)) {
+/// Calls `visit` with every access of a value.
+pub fn value(v: &Value, visit: &mut dyn FnMut(&Access, AccessUse)) {
     match v {
         Value::Number(..) | Value::Tuple(_) | Value::Rank(..) => {}
         Value::Element(access) => {

@@ -6,11 +6,15 @@ ijk_syntax::codes! {
     INDEX_NESTED = "index-nested";
     INDEX_OVERFLOW = "index-overflow";
     INDEX_TYPE = "index-type";
+    LATER_PASS = "later-pass";
     LITERAL_TYPE = "literal-type";
+    LOOP_EXTENT = "loop-extent";
+    LOOP_TYPE = "loop-type";
     NOT_ORDERED = "not-ordered";
     OPERAND_TYPE = "operand-type";
     RANDOM_BOUNDS = "random-bounds";
     STAR_EXTENT = "star-extent";
     TOO_MANY_AXES = "too-many-axes";
+    UNTIL_TYPE = "until-type";
     VALUE_TOO_LONG = "value-too-long";
 }

@@ -6,7 +6,7 @@ use crate::interval::Interval;
 use ijk_syntax::Diagnostic;
 use ijk_syntax::et::ast::{Access, Index};
 use ijk_types::DType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The current version of an array. What an error has left unknown is none.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,8 @@ pub struct ArrayState<'a> {
     pub versions: Vec<Option<Version>>,
     /// Least and greatest elements of current versions: greatest below least where there is none.
     pub ranges: HashMap<Wanted, Vec<Interval>>,
+    /// Arrays that a loop assigns first, while their element types are not known: their elements are weak INTs.
+    pub untyped: HashSet<usize>,
 }
 
 /// The range of no value.

@@ -11,6 +11,7 @@ pub mod codes;
 mod index;
 mod kind;
 mod known;
+mod loops;
 mod messages;
 mod scope;
 mod stage;
@@ -27,8 +28,9 @@ pub use accesses::for_each_access;
 use ijk_syntax::Diagnostic;
 use ijk_types::DType;
 use known::{ArrayState, NO_VALUE, Version};
+pub use loops::LoopStage;
 use stage::StageBuilder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A core program for some statements of a program, to be run on versions of its arrays.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +51,8 @@ pub struct Stage {
 pub enum Step {
     /// Run this; its results are new versions of arrays.
     Run(Box<Stage>),
+    /// Run this loop, which changes arrays in place.
+    Loop(Box<LoopStage>),
     /// Report the least and greatest elements of the current version of an array: [`Lowering::tell`].
     Tell(Wanted),
 }
@@ -76,6 +80,8 @@ pub struct Lowering<'a> {
     replaced: Vec<bool>,
     /// Arrays that are results besides the program's.
     kept: Vec<usize>,
+    /// Steps that are lowered and not handed out.
+    ready: VecDeque<Step>,
     errors: Sink,
 }
 
@@ -117,8 +123,10 @@ impl<'a> Lowering<'a> {
         });
         let sites = sites.collect();
         let stage = StageBuilder::new(&checked.source, checked.arrays.len());
-        let known = ArrayState { checked, solution, versions, ranges: HashMap::new() };
-        Ok(Self { known, stage, seed, next: 0, sites, replaced, kept: Vec::new(), errors })
+        let (ranges, untyped) = (HashMap::new(), HashSet::new());
+        let known = ArrayState { checked, solution, versions, ranges, untyped };
+        let (kept, ready) = (Vec::new(), VecDeque::new());
+        Ok(Self { known, stage, seed, next: 0, sites, replaced, kept, ready, errors })
     }
 
     /// Makes the last versions of these arrays results, too.
@@ -131,22 +139,42 @@ impl<'a> Lowering<'a> {
     /// # Errors
     /// Everything that is wrong with element types and sizes of the statements up to here.
     pub fn step(&mut self) -> Result<Option<Step>, Vec<Diagnostic>> {
-        while let Some(statement) = self.known.checked.program.statements.get(self.next) {
-            if !self.replaced[self.next] {
-                if let Some(wanted) = self.wanted(statement) {
-                    let step = if self.stage.defines(wanted.array) {
-                        self.flush()?
-                    } else {
-                        Some(Step::Tell(wanted))
-                    };
-                    return self.answer(step);
-                }
-                self.lower(statement);
+        while self.ready.is_empty() && self.next < self.known.checked.program.statements.len() {
+            let block = self.block();
+            if let Some(wanted) = block.clone().find_map(|n| self.wanted(n)) {
+                let step = match self.stage.defines(wanted.array) {
+                    true => self.flush()?,
+                    false => Some(Step::Tell(wanted)),
+                };
+                return self.answer(step);
             }
-            self.next += 1;
+            match self.loop_here() {
+                Some(at) => self.lower_loop(at)?,
+                None if self.replaced[self.next] => {}
+                None => {
+                    let checked = self.known.checked;
+                    self.lower(&checked.program.statements[self.next]);
+                }
+            }
+            self.next = block.end;
         }
-        let step = self.flush()?;
+        let step = match self.ready.pop_front() {
+            Some(step) => Some(step),
+            None => self.flush()?,
+        };
         self.answer(step)
+    }
+
+    /// The outermost loop that starts at the next statement.
+    fn loop_here(&self) -> Option<usize> {
+        self.known.checked.program.loops.iter().position(|l| l.body.start == self.next)
+    }
+
+    /// The next statements that are lowered together: one, or those of a loop.
+    fn block(&self) -> std::ops::Range<usize> {
+        let checked = self.known.checked;
+        self.loop_here()
+            .map_or(self.next..self.next + 1, |at| checked.program.loops[at].body.clone())
     }
 
     /// The step, unless something is wrong.
@@ -169,8 +197,12 @@ impl<'a> Lowering<'a> {
         self.known.ranges.insert(wanted, ranges.iter().map(range).collect());
     }
 
-    /// Elements that must be known before a statement can be lowered.
-    fn wanted(&self, statement: &ijk_syntax::et::ast::Statement) -> Option<Wanted> {
+    /// Elements that must be known before the statement of that number can be lowered.
+    fn wanted(&self, n: usize) -> Option<Wanted> {
+        let statement = &self.known.checked.program.statements[n];
+        if self.replaced[n] {
+            return None;
+        }
         let left = self.known.checked.array(&statement.left.array.text)?;
         let sizes = self.known.versions[left].is_none();
         let mut found = None;
@@ -200,19 +232,22 @@ impl<'a> Lowering<'a> {
         let checked = self.known.checked;
         let mut live = vec![false; checked.arrays.len()];
         checked.outputs.iter().chain(&self.kept).for_each(|&array| live[array] = true);
-        for (statement, _) in (checked.program.statements.iter().zip(&self.replaced))
-            .skip(self.next)
-            .filter(|(_, replaced)| !**replaced)
-        {
+        for (n, statement) in checked.program.statements.iter().enumerate().skip(self.next) {
+            if self.replaced[n] {
+                continue;
+            }
             let mut mark = |name: &str| {
                 if let Some(array) = checked.array(name) {
                     live[array] = true;
                 }
             };
-            if statement.assign.accumulate {
+            if statement.assign.accumulate || checked.program.loops_around(n).next().is_some() {
                 mark(&statement.left.array.text);
             }
             accesses::for_each(statement, false, &mut |access, _| mark(&access.array.text));
+            for (_, condition) in checked.program.conditions_after(n) {
+                accesses::value(condition, &mut |access, _| mark(&access.array.text));
+            }
         }
         live
     }

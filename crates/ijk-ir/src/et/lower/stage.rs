@@ -44,6 +44,11 @@ impl StageBuilder {
         id
     }
 
+    /// For each array of the stage which array it is the version of from before, while no statement is in it.
+    pub fn sources(&self) -> Vec<usize> {
+        self.inputs.clone()
+    }
+
     /// A new array.
     pub fn array(&mut self, dtype: DType, shape: Vec<u64>, span: Span) -> ArrayId {
         let rank = Some(shape.len() as u32);

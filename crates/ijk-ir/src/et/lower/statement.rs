@@ -75,7 +75,7 @@ impl Lowering<'_> {
     }
 }
 
-fn monoid(op: AssignOp) -> Monoid {
+pub(super) fn monoid(op: AssignOp) -> Monoid {
     match op {
         AssignOp::Add => Monoid::Add,
         AssignOp::Mul => Monoid::Mul,
@@ -89,7 +89,7 @@ fn monoid(op: AssignOp) -> Monoid {
 impl ValueBuilder<'_, '_, '_> {
     /// The value in the type that the array gets: that which it has in common with the former
     /// elements, where those take part.
-    fn assigned(
+    pub(super) fn assigned(
         &mut self,
         statement: &Statement,
         value: Operand,
@@ -120,7 +120,7 @@ impl ValueBuilder<'_, '_, '_> {
 
 impl Scope<'_, '_> {
     /// Checks the size of the domain.
-    fn fits(&mut self, statement: &Statement) -> Option<()> {
+    pub(super) fn fits(&mut self, statement: &Statement) -> Option<()> {
         let source = &self.known.checked.source;
         if self.domain.len() > MAX_LETTERS {
             let found = self.domain.len();
@@ -137,7 +137,7 @@ impl Scope<'_, '_> {
     }
 
     /// The shape that the first use of an array gives it.
-    fn size(&mut self, statement: &Statement, array: usize) -> Option<Vec<u64>> {
+    pub(super) fn size(&mut self, statement: &Statement, array: usize) -> Option<Vec<u64>> {
         let places = self.known.places(array);
         let mut shape = Vec::new();
         for (e, &rank) in statement.left.indices.iter().zip(places) {
@@ -148,7 +148,12 @@ impl Scope<'_, '_> {
     }
 
     /// Checks that the size of an array fits in memory.
-    fn holds(&mut self, statement: &Statement, dtype: DType, shape: &[u64]) -> Option<()> {
+    pub(super) fn holds(
+        &mut self,
+        statement: &Statement,
+        dtype: DType,
+        shape: &[u64],
+    ) -> Option<()> {
         let (name, span) = (&statement.left.array.text, statement.left.span);
         if shape.len() > MAX_RANK {
             let source = &self.known.checked.source;
@@ -162,7 +167,7 @@ impl Scope<'_, '_> {
     }
 
     /// The version before, in the type of the new one.
-    fn former(&mut self, array: usize, dtype: DType, shape: &[u64]) -> ArrayId {
+    pub(super) fn former(&mut self, array: usize, dtype: DType, shape: &[u64]) -> ArrayId {
         let id = self.stage.read(array, self.known);
         if self.stage.dtype(id) == dtype {
             return id;

@@ -146,7 +146,9 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
         let (dtype, _) = (version.dtype?, version.shape?);
         let id = self.scope.stage.read(array, self.scope.known);
         let node = Access { array: id, index: index?, span: access.span.into() };
-        Some(self.push(ScalarNode::Access(node), Kind::Of(dtype), access.span))
+        let untyped = self.scope.known.untyped.contains(&array);
+        let kind = if untyped { Kind::Integer } else { Kind::Of(dtype) };
+        Some(self.push(ScalarNode::Access(node), kind, access.span))
     }
 
     fn dims(&mut self, of: &[Index], coord: Option<&Index>, span: Span) -> Option<Operand> {

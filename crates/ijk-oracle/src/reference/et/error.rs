@@ -44,6 +44,9 @@ pub enum EtError {
     /// Sizes or index values that are too large.
     #[error("the program is too large")]
     TooLarge,
+    /// An element is read that no pass before has assigned.
+    #[error("an element is read that no pass before has assigned")]
+    Order,
     /// A scalar operation without a value.
     #[error(transparent)]
     Value(#[from] EvalError),

@@ -7,6 +7,7 @@
 pub(crate) mod accesses;
 mod error;
 mod index;
+mod loops;
 mod range;
 mod resolve;
 mod satisfy;
@@ -95,25 +96,44 @@ pub fn evaluate_et(
     let mut run = EtEvaluation::default();
     run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));
     let mut assigned: Vec<&str> = Vec::new();
-    let mut site = 0;
-    for statement in &program.statements {
+    let mut n = 0;
+    while let Some(statement) = program.statements.get(n) {
         let name = &statement.left.array.text[..];
         let first = !assigned.contains(&name);
+        if let Some(at) = program.loops.iter().position(|l| l.body.start == n) {
+            let body = program.loops[at].body.clone();
+            for statement in &program.statements[body.clone()] {
+                let name = &statement.left.array.text[..];
+                if !assigned.contains(&name) {
+                    assigned.push(name);
+                }
+            }
+            let points = loops::run(program, at, shapes, &mut run.arrays, seed)?;
+            run.points.extend(points);
+            n = body.end;
+            continue;
+        }
         if first {
             assigned.push(name);
         }
         if !(first && bound.contains_key(name)) {
+            let site = site_of(program, n);
             let (array, points) = statement::run(statement, shapes, &run.arrays, seed, site)?;
             run.points.push(points);
             run.arrays.insert(name.into(), array);
         }
-        site += terms::sites(&statement.value);
+        n += 1;
     }
     run.outputs = outputs(program, &assigned);
     match run.outputs.iter().find(|&name| !run.arrays.contains_key(name)) {
         Some(unknown) => Err(EtError::Unknown(unknown.clone())),
         None => Ok(run),
     }
+}
+
+/// The number of `RANDOM`s in the statements before one.
+fn site_of(program: &Program, statement: usize) -> u64 {
+    program.statements[..statement].iter().map(|s| terms::sites(&s.value)).sum()
 }
 
 fn outputs(program: &Program, assigned: &[&str]) -> Vec<String> {

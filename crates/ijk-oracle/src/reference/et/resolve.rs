@@ -15,6 +15,8 @@ pub(crate) struct Scope<'a> {
     pub arrays: &'a BTreeMap<String, Bounded>,
     /// The variables, in order.
     pub variables: &'a [String],
+    /// Arrays without elements so far, whose elements count as weak INTs.
+    pub untyped: &'a [String],
 }
 
 impl<'a> Scope<'a> {

@@ -25,7 +25,7 @@ pub(crate) fn run(
     site: u64,
 ) -> Result<(Bounded, PointCount), EtError> {
     let variables = variables(statement, &|name| shapes.tuples.contains_key(name));
-    let scope = Scope { shapes, arrays, variables: &variables };
+    let scope = Scope { shapes, arrays, variables: &variables, untyped: &[] };
     let domain = usable(&scope.domain()?)?;
     let places = scope.places_of(&statement.left)?;
     let old = arrays.get(&statement.left.array.text);
@@ -34,9 +34,10 @@ pub(crate) fn run(
         None => sized(&places)?,
     };
     let mut compiler = Compiler { scope, reads: Vec::new(), seed, site };
-    let (term, dtype) = value(&mut compiler, statement, old)?;
-    let points =
-        StatementPoints { places, shape: &shape, reads: &compiler.reads, term, domain: &domain };
+    let former = old.filter(|_| statement.assign.accumulate);
+    let (term, dtype) = value(&mut compiler, statement, former.map(|old| old.dtype))?;
+    let (reads, pass) = (&compiler.reads[..], &[][..]);
+    let points = StatementPoints { places, shape: &shape, reads, term, domain: &domain, pass };
     let (groups, skipped) = points.groups()?;
     let start = Start::of(statement, old, dtype)?;
     let scattered = !statement.left.indices.iter().all(|e| matches!(e, Index::Tuple(_)));
@@ -48,7 +49,7 @@ pub(crate) fn run(
 }
 
 /// The extents that the first use of an array gives it.
-fn sized(places: &[(PlaceIndex, usize)]) -> Result<Vec<usize>, EtError> {
+pub(super) fn sized(places: &[(PlaceIndex, usize)]) -> Result<Vec<usize>, EtError> {
     let mut shape = Vec::new();
     for (place, rank) in places {
         match place {
@@ -60,7 +61,7 @@ fn sized(places: &[(PlaceIndex, usize)]) -> Result<Vec<usize>, EtError> {
 }
 
 /// Extents with a limited number of points.
-fn usable(extents: &[u64]) -> Result<Vec<usize>, EtError> {
+pub(super) fn usable(extents: &[u64]) -> Result<Vec<usize>, EtError> {
     let product = |n: usize, &extent: &usize| n.checked_mul(extent).filter(|&n| n <= MOST);
     let extents: Vec<usize> = extents
         .iter()
@@ -73,16 +74,16 @@ fn usable(extents: &[u64]) -> Result<Vec<usize>, EtError> {
 }
 
 /// The value at a point in the type of the new version, and that type.
-fn value(
+pub(super) fn value(
     compiler: &mut Compiler,
     statement: &Statement,
-    old: Option<&Bounded>,
+    former: Option<DType>,
 ) -> Result<(Term, DType), EtError> {
     let (term, t) = compiler.value(&statement.value)?;
     let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
-    let dtype = match old.filter(|_| statement.assign.accumulate) {
+    let dtype = match former {
         _ if logical => DType::Bool,
-        Some(old) => Type::strong(old.dtype).join(t).dtype,
+        Some(former) => Type::strong(former).join(t).dtype,
         None => t.dtype,
     };
     if !monoid(statement.assign.op).op().accepts().contains(dtype) {
@@ -91,7 +92,7 @@ fn value(
     Ok((convert((term, t), dtype)?, dtype))
 }
 
-fn monoid(op: AssignOp) -> Monoid {
+pub(super) fn monoid(op: AssignOp) -> Monoid {
     match op {
         AssignOp::Add => Monoid::Add,
         AssignOp::Mul => Monoid::Mul,
@@ -103,22 +104,26 @@ fn monoid(op: AssignOp) -> Monoid {
 }
 
 /// Rules 2 to 5: the points of a statement.
-struct StatementPoints<'s, 'a> {
+pub(super) struct StatementPoints<'s, 'a> {
     /// The index on the left.
-    places: Vec<(PlaceIndex<'a>, usize)>,
-    shape: &'s [usize],
-    reads: &'s [Read<'a>],
-    term: Term,
-    domain: &'s [usize],
+    pub places: Vec<(PlaceIndex<'a>, usize)>,
+    pub shape: &'s [usize],
+    pub reads: &'s [Read<'a>],
+    pub term: Term,
+    pub domain: &'s [usize],
+    /// Coordinates of the loops around it, which come first in the domain.
+    pub pass: &'s [usize],
 }
 
 impl StatementPoints<'_, '_> {
     /// For each element of the new version the values combined with it, in the order of their points; and the number of
     /// skipped points.
-    fn groups(&self) -> Result<(Vec<Vec<Cell>>, usize), EtError> {
+    pub(super) fn groups(&self) -> Result<(Vec<Vec<Cell>>, usize), EtError> {
         let mut groups = vec![Vec::new(); size(self.shape)];
-        let (mut counter, mut skipped) = (0, 0);
-        let mut point = vec![0; self.domain.len()];
+        let fixed = self.pass.len();
+        let mut point = self.pass.to_vec();
+        point.resize(self.domain.len(), 0);
+        let (mut counter, mut skipped) = (position(self.domain, point.iter().copied()) as u64, 0);
         if self.domain.contains(&0) {
             return Ok((groups, skipped));
         }
@@ -128,7 +133,7 @@ impl StatementPoints<'_, '_> {
                 _ => skipped += 1,
             }
             counter += 1;
-            if !advance(&mut point, self.domain) {
+            if !advance(&mut point[fixed..], &self.domain[fixed..]) {
                 return Ok((groups, skipped));
             }
         }
@@ -156,25 +161,37 @@ impl StatementPoints<'_, '_> {
     }
 }
 
+/// The elements of an array in another type.
+pub(super) fn converted(array: &Bounded, dtype: DType) -> Result<Vec<Cell>, EtError> {
+    let term = convert((Term::Read(0), Type::strong(array.dtype)), dtype)?;
+    array.cells.iter().map(|&cell| term.value(&[cell], 0)).collect()
+}
+
 /// Rules 0 and 6: initial elements, and combination with values.
-struct Start {
-    monoid: Monoid,
-    dtype: DType,
+pub(super) struct Start {
+    pub monoid: Monoid,
+    pub dtype: DType,
     /// The old elements in the new type, if they are combined.
-    old: Option<Vec<Cell>>,
+    pub old: Option<Vec<Cell>>,
 }
 
 impl Start {
-    fn of(statement: &Statement, old: Option<&Bounded>, dtype: DType) -> Result<Self, EtError> {
-        let converted = |old: &Bounded| {
-            let term = convert((Term::Read(0), Type::strong(old.dtype)), dtype)?;
-            old.cells.iter().map(|&cell| term.value(&[cell], 0)).collect::<Result<Vec<_>, _>>()
-        };
-        let old = old.filter(|_| statement.assign.accumulate).map(converted).transpose()?;
+    pub(super) fn of(
+        statement: &Statement,
+        old: Option<&Bounded>,
+        dtype: DType,
+    ) -> Result<Self, EtError> {
+        let old = old.filter(|_| statement.assign.accumulate);
+        let old = old.map(|old| converted(old, dtype)).transpose()?;
         Ok(Self { monoid: monoid(statement.assign.op), dtype, old })
     }
 
-    fn combine(&self, at: usize, group: &[Cell], scattered: bool) -> Result<Cell, EtError> {
+    pub(super) fn combine(
+        &self,
+        at: usize,
+        group: &[Cell],
+        scattered: bool,
+    ) -> Result<Cell, EtError> {
         let Some(old) = &self.old else {
             return Ok(reduce::reduce(self.monoid, self.dtype, group, scattered)?);
         };

@@ -138,7 +138,9 @@ impl<'a> Compiler<'a> {
             Value::Element(access) => {
                 let element = self.scope.element(access)?;
                 let dtype = element.array.dtype;
-                Ok((self.read(Read::Element(element)), Type::strong(dtype)))
+                let untyped = self.scope.untyped.contains(&access.array.text);
+                let t = if untyped { Type::weak(dtype) } else { Type::strong(dtype) };
+                Ok((self.read(Read::Element(element)), t))
             }
             Value::Tuple(name) => self.only_component(&name.text),
             Value::Dims { of, coord, .. } => self.extent(of, coord.as_deref()),

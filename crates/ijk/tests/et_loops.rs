@@ -1,0 +1,170 @@
+//! Loops of Einsum Tuple on engines: sizes beyond the suite's, threads, limits, cancellation, layouts.
+
+use ijk::et::Bindings;
+use ijk::ndarray::{Array1, Array2, ArrayView2, s};
+use ijk::{Engine, Error, RunError};
+
+fn numbers(n: usize) -> Array1<i64> {
+    Array1::from_shape_fn(n, |i| ((i * 7919 + 13) % 5) as i64)
+}
+
+const EDITS: &str = "
+d[i,j] = i + j
+LOOP i, j
+    d[i,j]    = d[i-1,j-1] + I64(NE(a[i-1], b[j-1]))
+    d[i,j] min= d[i-1,j] + 1
+    d[i,j] min= d[i,j-1] + 1
+
+d
+";
+
+fn edits(a: &Array1<i64>, b: &Array1<i64>) -> Array2<i64> {
+    let mut d = Array2::from_shape_fn((a.len() + 1, b.len() + 1), |(i, j)| (i + j) as i64);
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let replaced = d[[i - 1, j - 1]] + i64::from(a[i - 1] != b[j - 1]);
+            d[[i, j]] = replaced.min(d[[i - 1, j]] + 1).min(d[[i, j - 1]] + 1);
+        }
+    }
+    d
+}
+
+#[test]
+fn dynamic_programs_of_many_shapes_run_along_diagonals() {
+    for (n, m) in [(0, 3), (1, 1), (3, 9), (40, 7), (70, 70), (130, 300), (1200, 1100)] {
+        let (a, b) = (numbers(n), numbers(m));
+        let program = ijk::et(EDITS).unwrap();
+        let dims = |n: usize| vec![n as u64 + 1];
+        let bindings = Bindings::new().bind("a", &a).bind("b", &b);
+        let bindings = bindings.dims("i", dims(n)).dims("j", dims(m));
+        let found = program.run(bindings).unwrap();
+        let expected = edits(&a, &b);
+        assert_eq!(found["d"].as_slice::<i64>(), expected.as_slice(), "{n} {m}");
+    }
+}
+
+/// All four directions, with reads that need steep diagonals, and an axis beside the loops.
+#[test]
+fn directions_and_steep_diagonals() {
+    let x = Array2::from_shape_fn((23, 31), |(i, j)| ((i * 31 + j) % 17) as i64);
+    for (rows, columns) in [("", ""), ("-", ""), ("", "-"), ("-", "-")] {
+        for steep in [false, true] {
+            let (up, left) =
+                (if rows == "-" { 1 } else { -1 }, if columns == "-" { 1 } else { -1 });
+            let at = |by: i64| match by {
+                1 => "+1",
+                -1 => "-1",
+                _ => "",
+            };
+            let across = if steep { -left } else { left };
+            let source = format!(
+                "LOOP {rows}i, {columns}j\n    y[i,j,c]  = x[i,j] + c\n    y[i,j,c] += 3 * y[i{},j{},c]\n    \
+                 y[i,j,c] += y[i,j{},c]\n\ny\n\nDIMS(c) = 2",
+                at(up),
+                at(across),
+                at(left),
+            );
+            let found = ijk::et(&source).unwrap().run([("x", &x)]).unwrap();
+            let mut expected = vec![0i64; 23 * 31 * 2];
+            let place = |i: i64, j: i64, c: usize| {
+                let inside = (0..23).contains(&i) && (0..31).contains(&j);
+                inside.then(|| (i as usize * 31 + j as usize) * 2 + c)
+            };
+            for row in 0..23i64 {
+                for column in 0..31i64 {
+                    let i = if rows == "-" { 22 - row } else { row };
+                    let j = if columns == "-" { 30 - column } else { column };
+                    for c in 0..2 {
+                        let mut y = x[[i as usize, j as usize]] + c as i64;
+                        let read = |at: Option<usize>| at.map_or(0, |at| expected[at]);
+                        y = y.wrapping_add(read(place(i + up, j + across, c)).wrapping_mul(3));
+                        y = y.wrapping_add(read(place(i, j + left, c)));
+                        expected[place(i, j, c).unwrap()] = y;
+                    }
+                }
+            }
+            assert_eq!(found["y"].as_slice::<i64>(), Some(&expected[..]), "{source}");
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let source = "
+v[j] = 1.0
+LOOP step
+    p[i] = w[i,j] * v[j]
+    u[i] = 1 / p[i]
+    q[j] = w[i,j] * u[i]
+    v[j] = 1 / q[j]
+
+u, v
+
+DIMS(step) = 7";
+    let w = Array2::from_shape_fn((300, 500), |(i, j)| 1.0 + ((i * 500 + j) % 97) as f64 / 97.0);
+    let program = ijk::et(source).unwrap();
+    let run = |threads| {
+        let engine = Engine::builder().threads(threads).build();
+        let outputs = program.run_on(&engine, [("w", &w)]).unwrap();
+        ["u", "v"].map(|name| outputs[name].as_slice::<f64>().unwrap().to_vec())
+    };
+    let one = run(1);
+    assert!([2, 3].into_iter().all(|threads| run(threads) == one));
+}
+
+#[test]
+fn a_loop_is_interrupted() {
+    let engine = Engine::builder().interrupt(|| true).build();
+    let program =
+        ijk::et("s[] = 1\nLOOP t\n    s[] = s[] * 3\n\ns\n\nDIMS(t) = 400000000").unwrap();
+    let error = program.run_on(&engine, ()).unwrap_err();
+    assert!(matches!(error, Error::Run(RunError::Interrupted)), "{error}");
+}
+
+#[test]
+fn a_loop_stays_within_the_memory_limit() {
+    let program =
+        ijk::et("LOOP t\n    h[t,d] = t + d\n\nh\n\nDIMS(t) = 100\nDIMS(d) = 1000").unwrap();
+    let run = |bytes| program.run_on(&Engine::builder().memory_limit(bytes).build(), ());
+    assert!(run(1 << 20).is_ok());
+    let error = run(100_000).unwrap_err();
+    assert!(error.to_string().contains("bytes"), "{error}");
+}
+
+#[test]
+fn bound_arrays_stay_as_they_are() {
+    let program =
+        ijk::et("x[i] = RANDOM(0, 1, FLOAT)\nLOOP t\n    x[i] = 2 * x[i]\n\nx\n\nDIMS(t) = 3");
+    let x = Array1::from_vec(vec![1.0, 2.0, 3.0]);
+    let outputs = program.unwrap().run([("x", &x)]).unwrap();
+    assert_eq!(outputs["x"].as_slice::<f64>(), Some(&[8.0, 16.0, 24.0][..]));
+    assert_eq!(x.to_vec(), [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn inputs_may_be_strided() {
+    let all = Array2::from_shape_fn((9, 14), |(i, j)| (i * 14 + j) as f64);
+    let x: ArrayView2<'_, f64> = all.slice(s![..;-2, 1..;3]);
+    let program = ijk::et("LOOP t\n    h[t,d]  = x[t,d]\n    h[t,d] += h[t-1,d]\n\nh").unwrap();
+    let outputs = program.run([("x", &x)]).unwrap();
+    let mut expected = x.to_owned();
+    for t in 1..expected.nrows() {
+        for d in 0..expected.ncols() {
+            expected[[t, d]] += expected[[t - 1, d]];
+        }
+    }
+    assert_eq!(outputs["h"].as_slice::<f64>(), expected.as_slice());
+}
+
+#[test]
+fn programs_are_explained() {
+    let program = ijk::et(EDITS).unwrap();
+    let bindings = Bindings::new().outline("a", ijk::DType::I64, &[5]);
+    let bindings = bindings.outline("b", ijk::DType::I64, &[5]).dims("i", [6]).dims("j", [6]);
+    let explained = program.explain(Engine::global(), &bindings).unwrap();
+    let text: Vec<String> = explained.iter().map(ToString::to_string).collect();
+    assert!(
+        text.iter().any(|text| text.contains("LOOP i: 6 passes; LOOP j: 6 passes")),
+        "{text:?}"
+    );
+}
