@@ -40,6 +40,10 @@ fn random_statements_agree_with_the_interpreter() {
         let case = EtCase::random(seed);
         let (program, _) = ijk_syntax::et::parse(&case.source);
         let (Some(checked), _) = ijk_ir::et::check(&case.source, program) else { continue };
+        // Loops run on whole arrays.
+        if !checked.program.loops.is_empty() {
+            continue;
+        }
         let Ok(solution) = harness::solve(&case, &checked, 4000) else { continue };
         let bound = case.values();
         let Ok((_, stages)) = harness::run_lowered(&checked, &solution, &bound, case.seed) else {

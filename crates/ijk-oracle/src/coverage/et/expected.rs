@@ -129,6 +129,14 @@ const FEATURES: &str = "
     production: outputs on lines
     production: outputs with commas
     production: blank line between statements
+    loop: increasing
+    loop: decreasing
+    loop: outermost
+    loop: in a loop
+    loop: UNTIL
+    loop: a slice for each pass
+    loop: state, or computed positions
+    loop: a recurrence
     index: integer in right
     index: RANK in arithmetic
     index: integer in arithmetic

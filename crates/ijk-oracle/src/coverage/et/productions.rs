@@ -19,6 +19,7 @@ impl Notes<'_> {
             self.statement(statement, first);
             known.push((name, at));
         }
+        self.loops(program);
         for constraint in &program.constraints {
             let quantity = match constraint.quantity {
                 Quantity::Rank => "RANK",
@@ -29,6 +30,32 @@ impl Notes<'_> {
                 Relation::Equals(bound) => {
                     self.count(format!("constraint: {quantity} ="));
                     self.bound(quantity, bound);
+                }
+            }
+        }
+    }
+
+    fn loops(&mut self, program: &Program) {
+        for (at, own) in program.loops.iter().enumerate() {
+            let order = if own.descending { "decreasing" } else { "increasing" };
+            self.count(format!("loop: {order}"));
+            self.count(match program.loops_over(at).count() {
+                1 => "loop: outermost",
+                _ => "loop: in a loop",
+            });
+            if own.until.is_some() {
+                self.count("loop: UNTIL");
+            }
+            for statement in &program.statements[own.body.clone()] {
+                let fixes = |e: &Index| matches!(e, Index::Tuple(t) if t.text == own.tuple.text);
+                self.count(match statement.left.indices.iter().any(fixes) {
+                    true => "loop: a slice for each pass",
+                    false => "loop: state, or computed positions",
+                });
+                if let Value::Element(read) = &statement.value
+                    && read.array.text == statement.left.array.text
+                {
+                    self.count("loop: a recurrence");
                 }
             }
         }

@@ -6,6 +6,7 @@ mod framework;
 mod idioms;
 mod index;
 pub(crate) mod links;
+mod loops;
 mod mistakes;
 mod mutate;
 pub(crate) mod print;
@@ -48,6 +49,9 @@ impl EtCase {
         let mut world = World::new(&mut rng);
         for _ in 0..world.rng.between(1, 4) {
             world.statement();
+        }
+        if world.rng.chance(0.25) {
+            world.loops();
         }
         world.choose_outputs();
         let names = names(&world.program);

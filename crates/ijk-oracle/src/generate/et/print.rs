@@ -4,18 +4,26 @@ use crate::generate::Rng;
 use ijk_syntax::Function;
 use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{
-    Access, Assign, AssignOp, Bound, Constraint, Index, IndexOp, Name, Program, Quantity, Relation,
-    Value, ValueOp,
+    Access, Assign, AssignOp, Bound, Constraint, Index, IndexOp, Loop, Name, Program, Quantity,
+    Relation, Value, ValueOp,
 };
 use std::fmt::Write;
 
 /// The text of a program. With an `rng`, it has occasional comments and blank lines.
 pub fn print_et(program: &Program, mut rng: Option<&mut Rng>) -> String {
     let mut text = String::new();
-    for statement in &program.statements {
+    for (at, statement) in program.statements.iter().enumerate() {
         decorate(&mut text, &mut rng);
+        let mut depth = 0;
+        for around in program.loops_around(at) {
+            if around.body.start == at {
+                writeln!(text, "{:depth$}{}", "", header(around)).expect("to a string");
+            }
+            depth += 2;
+        }
         let (left, value) = (access(&statement.left), value(&statement.value, 0));
-        writeln!(text, "{left} {} {value}", symbol(statement.assign)).expect("to a string");
+        let symbol = symbol(statement.assign);
+        writeln!(text, "{:depth$}{left} {symbol} {value}", "").expect("to a string");
     }
     if let Some(call) = &program.call {
         writeln!(text, "\n{call}").expect("to a string");
@@ -35,6 +43,12 @@ pub fn print_et(program: &Program, mut rng: Option<&mut Rng>) -> String {
         writeln!(text, "{}", one_constraint(constraint)).expect("to a string");
     }
     text
+}
+
+fn header(around: &Loop) -> String {
+    let sign = if around.descending { "-" } else { "" };
+    let until = around.until.as_ref().map(|condition| format!(" UNTIL {}", value(condition, 0)));
+    format!("LOOP {sign}{}{}", around.tuple.text, until.unwrap_or_default())
 }
 
 fn decorate(text: &mut String, rng: &mut Option<&mut Rng>) {

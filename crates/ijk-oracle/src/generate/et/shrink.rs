@@ -1,5 +1,6 @@
 //! Reduction of failing cases: statements, constraints, terms and extents are removed while the case keeps failing.
 
+use super::loops::without;
 use super::{EtCase, print_et};
 use crate::generate::Layout;
 use ijk_syntax::et::ast::{Index, Program, Statement, Value};
@@ -98,10 +99,17 @@ impl EtCase {
 fn without_one(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();
     for at in (0..program.statements.len()).rev() {
-        let mut fewer = program.clone();
-        fewer.statements.remove(at);
+        let mut fewer = without(program, at);
         fewer.outputs.clear();
         all.push(fewer);
+    }
+    for at in 0..program.loops.len() {
+        let mut fewer = program.clone();
+        fewer.loops.remove(at);
+        all.push(fewer);
+        let mut endless = program.clone();
+        endless.loops[at].until = None;
+        all.push(endless);
     }
     for at in 0..program.constraints.len() {
         let mut fewer = program.clone();
