@@ -101,7 +101,19 @@ const CASES: &[Case] = &[
         dims: &[("block", &[4, 4]), ("chan", &[3])],
         outputs: &[&[1, 256, 384, 3]],
     },
+    Case {
+        file: "edit_distance",
+        inputs: &[("left", &[40]), ("right", &[50])],
+        dims: &[],
+        outputs: &[&[]],
+    },
     Case { file: "flatten", inputs: &[("input", &[64, 96, 3])], dims: &[], outputs: &[&[18432]] },
+    Case {
+        file: "game_of_life",
+        inputs: &[("start", &[64, 96])],
+        dims: &[],
+        outputs: &[&[64, 96]],
+    },
     Case {
         file: "gather_nd",
         inputs: &[("params", &[192, 256, 3]), ("indices", &[512, 2])],
@@ -109,10 +121,22 @@ const CASES: &[Case] = &[
         outputs: &[&[512, 3]],
     },
     Case {
+        file: "hidden_markov",
+        inputs: &[("begin", &[8]), ("change", &[8, 8]), ("seen", &[100, 8])],
+        dims: &[],
+        outputs: &[&[100], &[]],
+    },
+    Case {
         file: "layer_norm",
         inputs: &[("input", &[128, 512]), ("scale", &[512]), ("offset", &[512])],
         dims: &[],
         outputs: &[&[128, 512]],
+    },
+    Case {
+        file: "linear_recurrence",
+        inputs: &[("input", &[4, 32]), ("decay", &[4, 32])],
+        dims: &[],
+        outputs: &[&[4, 32]],
     },
     Case {
         file: "matmul",
@@ -152,6 +176,12 @@ const CASES: &[Case] = &[
         outputs: &[&[192, 256, 3]],
     },
     Case {
+        file: "shortest_paths",
+        inputs: &[("length", &[60, 60])],
+        dims: &[],
+        outputs: &[&[60, 60]],
+    },
+    Case {
         file: "slice",
         inputs: &[("input", &[192, 256])],
         dims: &[("begin", &[40, 60]), ("pos", &[100, 128])],
@@ -168,6 +198,12 @@ const CASES: &[Case] = &[
         inputs: &[("input", &[64, 96])],
         dims: &[("copy", &[5, 7])],
         outputs: &[&[320, 672]],
+    },
+    Case {
+        file: "triangular_solve",
+        inputs: &[("matrix", &[8, 8]), ("right", &[8, 3])],
+        dims: &[],
+        outputs: &[&[8, 3]],
     },
     Case {
         file: "upsample",
