@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
     "book/src/einsum_tuple.md",
+    "book/src/loops.md",
     "book/src/einsum_tuple_reference.md",
     "docs/language/einsum-tuple.md",
     "README.md",
