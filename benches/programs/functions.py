@@ -479,3 +479,194 @@ def windows_of(x, width: int):
 def np_cosines(times: int, waves: int):
     t, k = np.arange(times), np.arange(waves)
     return np.cos(np.pi * np.outer(2 * t + 1, k) / (2 * times)).astype(np.float32)
+
+
+# Loops.
+
+
+def np_recurrence(x, a):
+    y = np.empty_like(x)
+    y[:, 0] = x[:, 0]
+    for t in range(1, x.shape[1]):
+        y[:, t] = x[:, t] + a[:, t] * y[:, t - 1]
+    return y
+
+
+def torch_recurrence(x, a):
+    import torch
+
+    rows = [x[:, 0]]
+    for t in range(1, x.shape[1]):
+        rows.append(torch.addcmul(x[:, t], a[:, t], rows[-1]))
+    return torch.stack(rows, 1)
+
+
+def jax_recurrence(x, a):
+    import jax
+
+    def join(first, second):
+        return first[0] * second[0], second[0] * first[1] + second[1]
+
+    return jax.lax.associative_scan(join, (a, x), axis=1)[1]
+
+
+def np_forward(m, e):
+    y = np.empty_like(e)
+    p = np.full(e.shape[1], e.dtype.type(1 / e.shape[1]))
+    for t in range(e.shape[0]):
+        p = (p if t == 0 else p @ m) * e[t]
+        p /= p.sum()
+        y[t] = p
+    return y
+
+
+def torch_forward(m, e):
+    import torch
+
+    y = torch.empty_like(e)
+    p = torch.full(e.shape[1:], 1 / e.shape[1], dtype=e.dtype)
+    for t in range(e.shape[0]):
+        p = (p if t == 0 else p @ m) * e[t]
+        p = p / p.sum()
+        y[t] = p
+    return y
+
+
+def np_viterbi(m, e):
+    y = np.empty_like(e)
+    y[0] = e[0]
+    for t in range(1, e.shape[0]):
+        y[t] = (y[t - 1][:, None] + m).max(0) + e[t]
+    return y
+
+
+def torch_viterbi(m, e):
+    import torch
+
+    y = torch.empty_like(e)
+    y[0] = e[0]
+    for t in range(1, e.shape[0]):
+        y[t] = torch.amax(y[t - 1][:, None] + m, 0) + e[t]
+    return y
+
+
+def np_edits(a, b):
+    n, m = len(a), len(b)
+    y = np.add.outer(np.arange(n + 1), np.arange(m + 1)).astype(np.result_type(a, b))
+    flat = y.reshape(-1)
+    for s in range(2, n + m + 1):
+        i = np.arange(max(1, s - m), min(n, s - 1) + 1)
+        at = i * (m + 1) + s - i
+        replaced = flat[at - m - 2] + (a[i - 1] != b[s - i - 1])
+        flat[at] = np.minimum(replaced, np.minimum(flat[at - m - 1], flat[at - 1]) + 1)
+    return y
+
+
+def np_paths(w):
+    y = w.copy()
+    for k in range(len(w)):
+        np.minimum(y, y[:, k, None] + y[k], out=y)
+    return y
+
+
+def torch_paths(w):
+    import torch
+
+    y = w.clone()
+    for k in range(len(w)):
+        y = torch.minimum(y, y[:, k, None] + y[k])
+    return y
+
+
+def np_sinkhorn(w, steps: int):
+    v = np.ones_like(w[0])
+    for _ in range(steps):
+        u = 1 / (w @ v)
+        v = 1 / (u @ w)
+    return u
+
+
+def torch_sinkhorn(w, steps: int):
+    import torch
+
+    v = torch.ones_like(w[0])
+    for _ in range(steps):
+        u = 1 / (w @ v)
+        v = 1 / (u @ w)
+    return u
+
+
+def np_power(w, steps: int):
+    y = np.ones_like(w[0])
+    for _ in range(steps):
+        y = w @ y
+        y /= y.max()
+    return y
+
+
+def torch_power(w, steps: int):
+    import torch
+
+    y = torch.ones_like(w[0])
+    for _ in range(steps):
+        y = w @ y
+        y = y / y.max()
+    return y
+
+
+def np_substitution(l, d, b):  # noqa: E741
+    y = np.zeros_like(b)
+    for i in range(len(b)):
+        y[i] = (b[i] - l[i, :i] @ y[:i]) / d[i]
+    return y
+
+
+def np_sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def np_lstm(x, w, u):
+    h = c = np.zeros_like(x[0])
+    y = np.empty_like(x)
+    inner = np.einsum("tbl,glk->tgbk", x, w, optimize=True)
+    for t in range(len(x)):
+        f, i, g, o = h @ u + inner[t]
+        c = np_sigmoid(f) * c + np_sigmoid(i) * np.tanh(g)
+        h = y[t] = np_sigmoid(o) * np.tanh(c)
+    return y
+
+
+def torch_lstm(x, w, u):
+    import torch
+
+    h = c = torch.zeros_like(x[0])
+    rows = []
+    inner = torch.einsum("tbl,glk->tgbk", x, w)
+    for t in range(len(x)):
+        f, i, g, o = h @ u + inner[t]
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+        rows.append(h)
+    return torch.stack(rows)
+
+
+def np_life(x, steps: int):
+    y = x
+    for _ in range(steps):
+        padded = np.pad(y, 1)
+        rows = padded[:-2] + padded[1:-1] + padded[2:]
+        s = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
+        y = ((s == 3) | ((s == 4) & (y == 1))).astype(x.dtype)
+    return y
+
+
+def torch_life(x, steps: int):
+    import torch
+
+    y = x
+    for _ in range(steps):
+        padded = torch.nn.functional.pad(y, (1, 1, 1, 1))
+        rows = padded[:-2] + padded[1:-1] + padded[2:]
+        s = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
+        y = ((s == 3) | ((s == 4) & (y == 1))).to(x.dtype)
+    return y
