@@ -212,10 +212,12 @@ fn agree(
     }
 }
 
-/// Returns true if all errors are of reads of elements that no pass before has assigned. The evaluator finds the identity
-/// there.
+/// Returns true if all errors are of reads of elements that no pass before has assigned, where the evaluator finds the
+/// identity, or of extents that change in a loop, where it takes those of the pass.
 fn in_wrong_order(diagnostics: &[Diagnostic]) -> bool {
-    let late = |d: &Diagnostic| d.code.is_some_and(|code| code.name() == "later-pass");
+    let late = |d: &Diagnostic| {
+        d.code.is_some_and(|code| ["later-pass", "loop-extent"].contains(&code.name()))
+    };
     let found = errors(diagnostics);
     !found.is_empty() && found.iter().all(late)
 }

@@ -135,6 +135,9 @@ impl LoopRun<'_> {
             None => {
                 let first = statements.iter().find(|s| s.left.array.text == name);
                 let op = monoid(first.expect("a statement assigns it").assign.op);
+                if !op.op().accepts().contains(dtype) {
+                    return Err(EtError::Type(dtype));
+                }
                 vec![reduce::reduce(op, dtype, &[], false)?; count]
             }
         };

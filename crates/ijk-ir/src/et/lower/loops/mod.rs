@@ -23,7 +23,7 @@ use crate::core::{
 use crate::et::lower::accesses::AccessUse;
 use crate::sink::Sink;
 use ijk_syntax::Diagnostic;
-use ijk_types::{DType, Literal, Reducer, UnaryOp};
+use ijk_types::{DType, Literal, Monoid, Reducer, UnaryOp};
 use std::ops::Range;
 
 /// A loop to be run on versions of a program's arrays, which it changes.
@@ -171,6 +171,12 @@ impl<'a> Lowering<'a> {
         let Some(first) = first else { return };
         let out = self.stage.array(dtype, shape.to_vec(), first.left.span.into());
         let reduce = monoid(first.assign.op);
+        if !reduce.op().accepts().contains(dtype) {
+            if matches!(reduce, Monoid::And | Monoid::Or) {
+                self.errors.push(messages::changing_type(first, dtype, DType::Bool));
+            }
+            return;
+        }
         let init = Init::Identity(reduce);
         let filled = nothing(out, init, Reducer::Monoid(reduce), (dtype, shape.len()), first.span);
         self.stage.push(filled, vec![0]);
