@@ -39,7 +39,7 @@ pub(super) type Microkernel =
     unsafe fn(groups: usize, left: *const u32, right: *const u32, out: &mut Tile);
 
 /// The sum with the products of two groups.
-trait Dot {
+pub(crate) trait Dot {
     fn dot(sum: u32, left: u32, right: u32) -> u32;
 }
 
@@ -136,10 +136,10 @@ mod wide {
                         let right = right.add(group * COLUMNS);
                         let y = [$group(right), $group(right.add(COLUMNS / 2))];
                         let left = left.add(group * ROWS);
-                        for row in 0..ROWS {
+                        for (row, sums) in sums.iter_mut().enumerate() {
                             let x = $cast(_mm512_set1_epi32(left.add(row).read() as i32));
-                            sums[row][0] = $dot(sums[row][0], x, y[0]);
-                            sums[row][1] = $dot(sums[row][1], x, y[1]);
+                            sums[0] = $dot(sums[0], x, y[0]);
+                            sums[1] = $dot(sums[1], x, y[1]);
                         }
                     }
                 }
