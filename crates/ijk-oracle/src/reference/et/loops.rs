@@ -84,7 +84,25 @@ impl LoopRun<'_> {
         for name in &assigned {
             self.fill(name, before.get(name), statements)?;
         }
-        Ok(())
+        body.into_iter().try_for_each(|n| self.check_type(n))
+    }
+
+    /// Fails if a statement makes another type of its array, also if no pass runs.
+    fn check_type(&self, n: usize) -> Result<(), EtError> {
+        let statement = &self.program.statements[n];
+        let variables = self.variables(n);
+        let scope = Scope {
+            shapes: self.shapes,
+            arrays: &*self.arrays,
+            variables: &variables,
+            untyped: &[],
+        };
+        let own = scope.array(&statement.left.array.text)?.dtype;
+        let mut compiler = Compiler { scope, reads: Vec::new(), seed: 0, site: 0 };
+        match value(&mut compiler, statement, Some(own))?.1 {
+            found if found == own => Ok(()),
+            found => Err(EtError::Type(found)),
+        }
     }
 
     /// Notes the type of a statement's value, and sizes its array if this is the first use.
