@@ -20,8 +20,8 @@ use ijk_ir::einsum::{Multiplication, Product, operators};
 use ijk_types::{DType, Reducer};
 
 /// Plans a product of tensors along a path. `None` if it is better planned as a program: a step multiplies more than
-/// two tensors, the result repeats an index, elements have to be cast, an extent is 0, intermediates are large enough for sweeps or copies to
-/// pay, or memory is short.
+/// two tensors, the result repeats an index, elements have to be cast, an extent is 0, intermediates are large enough
+/// for sweeps or copies to pay, or memory is short.
 ///
 /// # Errors
 /// [`PlanError`] if an array is larger than the address space.
