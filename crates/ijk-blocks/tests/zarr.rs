@@ -171,8 +171,8 @@ fn what_cannot_be_read_is_refused() {
         ("/node_type", json!("group"), "it is a group, no array"),
         (
             "/data_type",
-            json!("uint8"),
-            "elements of `uint8` are not supported; those that are: bool, int32",
+            json!("complex_bfloat16"),
+            "elements of `complex_bfloat16` are not supported; those that are: bool, int32",
         ),
         (
             "/data_type",

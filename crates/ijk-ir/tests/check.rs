@@ -311,7 +311,7 @@ fn type_conflicts_name_operators() {
     );
     assert_eq!(at, "@and");
     let (message, _) = error("(i @lt j~ij) . -ij~ij");
-    assert!(message.contains("`@lt` gives bool, but `-` accepts i32"), "{message}");
+    assert!(message.contains("`@lt` gives bool, but `-` accepts integers"), "{message}");
     assert!(error("@where(i,1,0)~i").0.contains("both values"));
     assert_eq!(error("@where(2,i,i)~i").1, "2");
 }

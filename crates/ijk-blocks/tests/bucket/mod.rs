@@ -2,7 +2,7 @@
 
 use ijk_blocks::StoreOptions;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -95,10 +95,6 @@ impl Bucket {
 
     pub fn get(&self, key: &str) -> Option<Object> {
         self.lock().objects.get(key).cloned()
-    }
-
-    pub fn remove(&self, key: &str) {
-        self.lock().objects.remove(key);
     }
 
     pub fn keys(&self) -> Vec<String> {

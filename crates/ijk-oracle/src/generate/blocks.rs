@@ -133,7 +133,11 @@ impl TermGenerator<'_> {
 
     fn element(&mut self, dtype: DType) -> Scalar {
         let n = self.rng.between(0, 6) as i64 - 3;
-        let n = if dtype == DType::Bool { n & 1 } else { n };
+        let n = match dtype {
+            DType::Bool => n & 1,
+            _ if dtype.is_unsigned() => n.abs(),
+            _ => n,
+        };
         Literal::Integer(n).to_scalar(dtype).expect("a small whole number")
     }
 

@@ -4,6 +4,7 @@ use crate::generate::et::EtCase;
 use crate::harness::i::SMALL_DOMAIN;
 use crate::reference::et::accesses::accesses;
 use crate::reference::et::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
+use crate::reference::value::integer;
 use crate::{Bounded, EvalError, Value, interpret, interpret_loop, same_bits};
 use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
 use ijk_ir::et::{Checked, Origin, Overrides, Solution, infer, random};
@@ -212,14 +213,13 @@ fn agree(
     }
 }
 
-/// Returns true if all errors are of reads of elements that no pass before has assigned, where the evaluator finds the
-/// identity, or of extents that change in a loop, where it takes those of the pass.
+/// Returns true if an error is of reads of elements that no pass before has assigned, where the evaluator finds the
+/// identity, or of extents that change in a loop, where it takes those of the pass. Others may follow from that.
 fn in_wrong_order(diagnostics: &[Diagnostic]) -> bool {
     let late = |d: &Diagnostic| {
         d.code.is_some_and(|code| ["later-pass", "loop-extent"].contains(&code.name()))
     };
-    let found = errors(diagnostics);
-    !found.is_empty() && found.iter().all(late)
+    errors(diagnostics).iter().any(late)
 }
 
 /// Returns true if a limit is reported that the evaluator does not have. Only programs that are long or contain huge
@@ -465,11 +465,7 @@ fn ranges(array: &Value, wanted: Wanted) -> Vec<Option<(i64, i64)>> {
     let inner: usize = axis.map_or(1, |axis| array.shape[axis + 1..].iter().product());
     for (at, element) in array.data.iter().enumerate() {
         let part = axis.map_or(0, |_| at / inner % count);
-        let x = match element {
-            Scalar::I32(x) => i64::from(*x),
-            Scalar::I64(x) => *x,
-            _ => continue,
-        };
+        let Some(x) = integer(*element) else { continue };
         let (least, greatest) = ranges[part].unwrap_or((x, x));
         ranges[part] = Some((least.min(x), greatest.max(x)));
     }

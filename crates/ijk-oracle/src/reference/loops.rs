@@ -3,7 +3,7 @@
 use crate::EvalError;
 use crate::reference::core::interpret;
 use crate::reference::surface::advance;
-use crate::reference::value::{Value, position, zero};
+use crate::reference::value::{Value, integer, position, zero};
 use ijk_ir::core::{Loop, LoopProgram, LoopStep, Update, UpdateInput, Window};
 use ijk_types::{DType, Scalar};
 
@@ -74,11 +74,8 @@ impl LoopMemory {
         let mut coordinates = pass.to_vec();
         for window in &update.lookups {
             let Some(at) = self.fixed(window, &coordinates) else { return Ok(false) };
-            coordinates.push(match self.read(window, &at).data[0] {
-                Scalar::I32(x) => x.into(),
-                Scalar::I64(x) => x,
-                _ => return Err(EvalError::Core("a lookup is no integer")),
-            });
+            let found = integer(self.read(window, &at).data[0]);
+            coordinates.push(found.ok_or(EvalError::Core("a lookup is no integer"))?);
         }
         let Some(outputs) = self.all_fixed(update.outputs.iter(), &coordinates) else {
             return Ok(false);

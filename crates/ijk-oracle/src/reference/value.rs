@@ -41,6 +41,11 @@ pub(crate) fn as_i64(x: Scalar) -> Option<i64> {
     }
 }
 
+/// The value of a scalar of an integer type, wrapped.
+pub(crate) fn integer(x: Scalar) -> Option<i64> {
+    if x.dtype().is_integer() { as_i64(x) } else { None }
+}
+
 /// Zero of an element type.
 pub(crate) fn zero(dtype: DType) -> Scalar {
     Scalar::zero(dtype)

@@ -178,7 +178,7 @@ impl Outcome {
 
 #[test]
 fn all_evaluations_agree() {
-    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 3000));
     let workers = 2;
     let engines = &Engines::new(&["apply", "apply_into"]);
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {

@@ -94,7 +94,7 @@ pub(super) enum ZarrError {
     #[error("axis {axis} has {extent} elements, more than this machine can address")]
     Extent { axis: usize, extent: u64 },
     #[error("{0}")]
-    Io(io::Error),
+    Io(#[source] io::Error),
     #[error("{}", length(*.expected, *.found))]
     Length { expected: u64, found: u64 },
     #[error("it has {found} bytes, but its elements become {most} at most")]

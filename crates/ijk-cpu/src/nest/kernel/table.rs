@@ -277,7 +277,8 @@ mod tests {
     fn casts_of_stored_types_are_the_scalar_ones() {
         let wide = floats();
         let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
-        let whole: Vec<i64> = (0..64).flat_map(|n| [1 << n, -1 << n, (1 << n) - 1]).collect();
+        let whole: Vec<i64> =
+            (0..64).flat_map(|n| [1 << n, -1 << n, (1_i64 << n).wrapping_sub(1)]).collect();
         let small: Vec<i32> = whole.iter().map(|&n| n as i32).collect();
         let bits = || 0..=u16::MAX;
         check::<f64, f16>(&wide);

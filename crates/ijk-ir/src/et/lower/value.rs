@@ -227,7 +227,7 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
                 (None, false) => Some(term),
                 (None, true) => {
                     let term = self.number_of(term, "-")?;
-                    self.unary(UnaryOp::Neg, term, "-", span)
+                    self.negate(term, span)
                 }
                 (Some(sum), false) => self.binary(BinaryOp::Add, sum, term, "+"),
                 (Some(sum), true) => {
@@ -241,6 +241,17 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
             }
         }
         sum.filter(|_| !failed)
+    }
+
+    /// The negated value; of a number in the program, a number, which has to fit the type that it takes.
+    fn negate(&mut self, operand: Operand, span: Span) -> Option<Operand> {
+        if let (ScalarNode::Const(Literal::Integer(n), _), Kind::Integer) =
+            (&mut self.nodes[operand.id.0 as usize], operand.kind)
+        {
+            *n = n.wrapping_neg();
+            return Some(Operand { span, ..operand });
+        }
+        self.unary(UnaryOp::Neg, operand, "-", span)
     }
 
     fn product(&mut self, first: &Value, rest: &[(ValueOp, Value)]) -> Option<Operand> {

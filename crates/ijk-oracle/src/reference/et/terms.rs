@@ -345,7 +345,11 @@ fn call(function: Function, mut args: Vec<TypedTerm>) -> Result<TypedTerm, EtErr
 
 fn call_unary(op: UnaryOp, operand: TypedTerm) -> Result<TypedTerm, EtError> {
     let operand = match op {
-        UnaryOp::Cast(to) => return Ok((convert(operand, to)?, Type::strong(to))),
+        // A number that is cast need not fit.
+        UnaryOp::Cast(to) => {
+            let (term, t) = operand;
+            return Ok((convert((term, Type::strong(t.dtype)), to)?, Type::strong(to)));
+        }
         UnaryOp::Not => truth(operand)?,
         _ if real_only(op.accepts()) => inexact(operand)?,
         _ => operand,

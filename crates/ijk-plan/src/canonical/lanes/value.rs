@@ -192,10 +192,6 @@ impl Lanes {
         let (at, form) = match op {
             UnaryOp::Conj | UnaryOp::Re => return lane,
             UnaryOp::Abs if dtype.is_unsigned() => return lane,
-            UnaryOp::Im => {
-                let none = crate::graph::zero(dtype.lanes());
-                (self.constant(none), Form::Exact)
-            }
             UnaryOp::Neg => (self.wide(x), Form::Wrapped),
             UnaryOp::Sign if dtype.is_unsigned() => {
                 let at = self.exact(x);
@@ -211,8 +207,7 @@ impl Lanes {
             UnaryOp::Abs => (self.exact(x), Form::Wrapped),
             _ => (self.exact(x), Form::Exact),
         };
-        let at = if op == UnaryOp::Im { at } else { self.unary(op, at) };
-        Lane { at, dtype, form }
+        Lane { at: self.unary(op, at), dtype, form }
     }
 
     /// An operator on two integers.
@@ -254,14 +249,10 @@ impl Lanes {
         let dtype = lane.dtype;
         match op {
             Conj | Re => lane,
-            Im => {
-                let none = crate::graph::zero(dtype.lanes());
-                Lane { at: self.constant(none), dtype, form: Form::Exact }
-            }
             _ => {
                 let x = self.exact(x);
                 let at = self.unary(op, x);
-                let exact = matches!(op, Neg | Abs | Sign | Floor | Ceil | Round);
+                let exact = matches!(op, Im | Neg | Abs | Sign | Floor | Ceil | Round);
                 self.rounded(at, dtype, exact)
             }
         }
