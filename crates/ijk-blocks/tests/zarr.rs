@@ -172,7 +172,7 @@ fn what_cannot_be_read_is_refused() {
         (
             "/data_type",
             json!("complex_bfloat16"),
-            "elements of `complex_bfloat16` are not supported; those that are: bool, int32",
+            "elements of `complex_bfloat16` are not supported; those that are: bool, uint8",
         ),
         (
             "/data_type",

@@ -224,7 +224,7 @@ fn binary(op: BinaryOp, (x, dtype): (ValueSet, DType), y: ValueSet) -> Option<Va
     let (Some(x), Some(y), false) = (x.within(dtype), y.within(dtype), fixed) else {
         return Some(ValueSet::Any);
     };
-    // Whether an operation of a narrow type is rounded to it depends on the expression around it.
+    // Rounding of an operation of a narrow type to it depends on the expression around it.
     let coarse = dtype.is_complex() || dtype.lanes() != dtype;
     let found = match op {
         BinaryOp::Mul if coarse => product_of_parts(x, y),

@@ -8,7 +8,7 @@ use crate::folds::FoldsProgram;
 use crate::nest::{Launch, TileNest};
 use crate::runtime::scratch::Need;
 use crate::steps::grouped::GroupedProgram;
-use crate::steps::narrow_product::NarrowProgram;
+use crate::steps::narrow_product::NarrowProductProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::scatter::ScatterProgram;
@@ -133,7 +133,7 @@ impl ExecutableStep for SweepProgram {
     }
 }
 
-impl ExecutableStep for NarrowProgram {
+impl ExecutableStep for NarrowProductProgram {
     fn name(&self) -> &'static str {
         "narrow product"
     }

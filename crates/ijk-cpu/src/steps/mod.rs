@@ -28,7 +28,7 @@ use crate::nest::TileNest;
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::Workers;
 use crate::steps::grouped::GroupedProgram;
-use crate::steps::narrow_product::NarrowProgram;
+use crate::steps::narrow_product::NarrowProductProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::scatter::ScatterProgram;
@@ -186,7 +186,7 @@ programs! {
     /// A scan relative to levels.
     Relative(RelativeProgram),
     /// A product of matrices of narrow elements.
-    Narrow(NarrowProgram),
+    Narrow(NarrowProductProgram),
     /// A sum of products with many short axes.
     Pair(ShortAxesProgram),
     /// A permutation of axes.

@@ -9,7 +9,7 @@ use crate::error::Fault;
 use crate::folds::{FoldsProgram, is_of_rows};
 use crate::nest;
 use crate::simd::Level;
-use crate::steps::narrow_product::NarrowProgram;
+use crate::steps::narrow_product::NarrowProductProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
@@ -29,7 +29,7 @@ type NestCandidate = fn(&NestTask<'_>) -> Option<Program>;
 
 /// Candidates for nests; tiles take all others.
 const NESTS: &[NestCandidate] = &[
-    |task| NarrowProgram::new(task.nest, task.checked, task.level).map(Program::from),
+    |task| NarrowProductProgram::new(task.nest, task.checked, task.level).map(Program::from),
     |task| WindowProgram::new(task.nest, task.checked, task.level).map(Program::from),
     |task| ScatterProgram::new(task.nest, task.checked, task.level).map(Program::from),
     |task| {

@@ -10,7 +10,7 @@ use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
 use ijk_ir::et::{Checked, Origin, Overrides, Solution, infer, random};
 use ijk_syntax::et::ast::{Access, Index, Program};
 use ijk_syntax::{Diagnostic, Severity};
-use ijk_types::{DType, Scalar};
+use ijk_types::DType;
 use std::collections::BTreeMap;
 use thiserror::Error;
 

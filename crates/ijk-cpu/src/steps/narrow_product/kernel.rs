@@ -35,7 +35,7 @@ impl Format {
 /// # Safety
 /// `left` has `groups * ROWS` groups and `right` `groups * COLUMNS`, aligned to 4 bytes. The processor has the
 /// instructions of the kernel.
-pub(super) type Microkernel =
+pub(super) type NarrowMicrokernel =
     unsafe fn(groups: usize, left: *const u32, right: *const u32, out: &mut Tile);
 
 /// The sum with the products of two groups.
@@ -67,7 +67,7 @@ impl Dot for HalfDot {
 }
 
 /// # Safety
-/// As for [`Microkernel`].
+/// As for [`NarrowMicrokernel`].
 #[inline(always)]
 unsafe fn plain<D: Dot>(groups: usize, left: *const u32, right: *const u32, out: &mut Tile) {
     for (row, sums) in out.iter_mut().enumerate() {
@@ -89,7 +89,7 @@ leveled!(plain_at, plain, [D: Dot], [D],
     (groups: usize, left: *const u32, right: *const u32, out: &mut Tile) -> ());
 
 /// The format in which integers of a byte are multiplied, and the microkernel of a format.
-pub(super) fn choose(format: Format, level: Level) -> (Format, Microkernel) {
+pub(super) fn choose(format: Format, level: Level) -> (Format, NarrowMicrokernel) {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = wide::choose(format, level) {
         return (format, kernel);
@@ -104,21 +104,21 @@ pub(super) fn choose(format: Format, level: Level) -> (Format, Microkernel) {
 mod wide {
     //! Kernels of AVX-512 VNNI and BF16.
 
-    use super::{COLUMNS, Format, Microkernel, ROWS, Tile};
+    use super::{COLUMNS, Format, NarrowMicrokernel, ROWS, Tile};
     use crate::simd::{Kind, Level};
     use std::arch::x86_64::*;
 
     /// The kernel of a format, if the level and the processor have its instruction.
-    pub(super) fn choose(format: Format, level: Level) -> Option<Microkernel> {
+    pub(super) fn choose(format: Format, level: Level) -> Option<NarrowMicrokernel> {
         if level.kind() != Kind::Avx512 {
             return None;
         }
         let vnni = is_x86_feature_detected!("avx512vnni");
         match format {
-            Format::Bytes => vnni.then_some(bytes as Microkernel),
-            Format::Words => vnni.then_some(words as Microkernel),
+            Format::Bytes => vnni.then_some(bytes as NarrowMicrokernel),
+            Format::Words => vnni.then_some(words as NarrowMicrokernel),
             Format::Halves => {
-                is_x86_feature_detected!("avx512bf16").then_some(halves as Microkernel)
+                is_x86_feature_detected!("avx512bf16").then_some(halves as NarrowMicrokernel)
             }
         }
     }
@@ -126,7 +126,7 @@ mod wide {
     macro_rules! microkernel {
         ($name:ident, $features:literal, $zero:expr, $group:ident, $dot:ident, $cast:expr) => {
             /// # Safety
-            /// As for [`Microkernel`].
+            /// As for [`NarrowMicrokernel`].
             #[target_feature(enable = $features)]
             unsafe fn $name(groups: usize, left: *const u32, right: *const u32, out: &mut Tile) {
                 let mut sums = [[$zero; 2]; ROWS];

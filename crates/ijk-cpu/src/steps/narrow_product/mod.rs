@@ -20,11 +20,11 @@ use crate::tuning::order::NARROW_STEPS;
 use crate::tuning::time::{NARROW_COLUMNS, NARROW_POINT, NARROW_ROWS};
 use ijk_plan::plan::{Load, NARROW_SIDE, Nest, Start, narrow_factors};
 use ijk_types::DType;
-use kernel::{Format, Microkernel};
+use kernel::{Format, NarrowMicrokernel};
 
 /// A prepared product of narrow elements.
 #[derive(Clone, Debug)]
-pub(crate) struct NarrowProgram {
+pub(crate) struct NarrowProductProgram {
     origins: [Origin; 2],
     out: Origin,
     /// Bytes of elements.
@@ -39,7 +39,7 @@ pub(crate) struct NarrowProgram {
     /// Of steps in left and right.
     steps: Vec<[isize; 2]>,
     format: Format,
-    kernel: Microkernel,
+    kernel: NarrowMicrokernel,
     cost: f64,
 }
 
@@ -50,7 +50,7 @@ struct NarrowAxis {
     steps: [isize; 3],
 }
 
-impl NarrowProgram {
+impl NarrowProductProgram {
     /// The program of a checked nest, if it is such a product.
     pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let loads = narrow_factors(nest)?;

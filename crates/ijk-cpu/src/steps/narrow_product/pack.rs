@@ -4,7 +4,7 @@ use super::kernel::Format;
 
 /// An operand: its first element, and the offsets in bytes of its rows (or columns) and steps.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct PanelSource<'a> {
     pub ptr: *const u8,
     pub rows: &'a [isize],
     pub steps: &'a [isize],
@@ -20,10 +20,10 @@ pub(super) struct Source<'a> {
 ///
 /// # Safety
 /// Every row at every step is an element; `to` has room for all groups of all panels.
-pub(super) unsafe fn pack(format: Format, source: &Source<'_>, width: usize, to: *mut u32) {
+pub(super) unsafe fn pack(format: Format, source: &PanelSource<'_>, width: usize, to: *mut u32) {
     let groups = source.steps.len().div_ceil(format.steps());
     for (panel, rows) in source.rows.chunks(width).enumerate() {
-        let part = Source { rows, ..*source };
+        let part = PanelSource { rows, ..*source };
         // SAFETY: guaranteed by the caller.
         unsafe {
             let to = to.add(panel * groups * width);
@@ -45,7 +45,7 @@ fn ascend(offsets: &[isize], step: usize) -> bool {
 ///
 /// # Safety
 /// As for [`pack`], for one panel.
-unsafe fn panel_of<const N: usize>(source: &Source<'_>, width: usize, to: *mut u32) {
+unsafe fn panel_of<const N: usize>(source: &PanelSource<'_>, width: usize, to: *mut u32) {
     let size = 4 / N;
     let flip = if size == 1 { u32::from_ne_bytes([source.flip; 4]) } else { 0 };
     let whole = source.steps.len() / N;
@@ -125,7 +125,7 @@ unsafe fn element(from: *const u8, size: usize) -> u32 {
 ///
 /// # Safety
 /// As for [`pack`], for one panel.
-unsafe fn extended(source: &Source<'_>, width: usize, to: *mut u32) {
+unsafe fn extended(source: &PanelSource<'_>, width: usize, to: *mut u32) {
     let wide = |byte: u8| match source.signed {
         true => byte as i8 as i16 as u16,
         false => byte.into(),

@@ -1,8 +1,8 @@
 //! Execution of products of narrow elements.
 
-use super::NarrowProgram;
+use super::NarrowProductProgram;
 use super::kernel::{COLUMNS, Format, ROWS, Tile};
-use super::pack::{Source, pack, sums};
+use super::pack::{PanelSource, pack, sums};
 use crate::error::RunError;
 use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::Workers;
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Addresses of the origins.
 #[derive(Clone, Copy)]
-struct Tensors {
+struct NarrowTensors {
     left: *const u8,
     right: *const u8,
     out: *mut u8,
 }
 
 // SAFETY: these are only pointers; each task writes its own part of the output.
-unsafe impl Sync for Tensors {}
+unsafe impl Sync for NarrowTensors {}
 
 /// Memory of a task.
 struct Panels {
@@ -27,7 +27,7 @@ struct Panels {
     right: *mut u32,
 }
 
-impl NarrowProgram {
+impl NarrowProductProgram {
     /// Computes the product.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl NarrowProgram {
         workers: &Workers,
         scratch: &ScratchPool,
     ) -> Result<(), RunError> {
-        let tensors = Tensors {
+        let tensors = NarrowTensors {
             left: self.origins[0].of(bases),
             right: self.origins[1].of(bases),
             out: self.out.of(bases),
@@ -58,7 +58,7 @@ impl NarrowProgram {
             let left = memory.as_ptr().cast::<u32>();
             let panels = Panels { left, right: left.wrapping_add(self.left_groups()) };
             let offsets = self.batches[batch];
-            let part = Tensors {
+            let part = NarrowTensors {
                 left: tensors.left.wrapping_offset(offsets[0]),
                 right: tensors.right.wrapping_offset(offsets[1]),
                 out: tensors.out.wrapping_offset(offsets[2]),
@@ -84,7 +84,7 @@ impl NarrowProgram {
     /// As for [`multiply`](Self::multiply); no other task writes the block.
     unsafe fn block(
         &self,
-        tensors: Tensors,
+        tensors: NarrowTensors,
         rows: &[[isize; 2]],
         columns: &[[isize; 2]],
         panels: &Panels,
@@ -124,13 +124,13 @@ impl NarrowProgram {
         ptr: *const u8,
         rows: &'a [isize],
         steps: &'a [isize],
-    ) -> Source<'a> {
+    ) -> PanelSource<'a> {
         let (size, signed) = (self.sizes[n], self.signed[n]);
         let flips = self.format == Format::Bytes && signed == (n == 0);
-        Source { ptr, rows, steps, size, signed, flip: if flips { 0x80 } else { 0 } }
+        PanelSource { ptr, rows, steps, size, signed, flip: if flips { 0x80 } else { 0 } }
     }
 
-    /// What is added to each row and to each column of the output to undo what was added to bytes: the left operand is
+    /// Values added to each row and to each column of the output to undo what was added to bytes: the left operand is
     /// `x + 128` if it is signed, the right `y - 128` if it is not. `None` if nothing was.
     ///
     /// # Safety

@@ -1,7 +1,7 @@
 //! Panels and microkernels against plain sums.
 
 use super::kernel::{COLUMNS, Format, ROWS, Tile, choose};
-use super::pack::{Source, pack};
+use super::pack::{PanelSource, pack};
 use crate::simd::Level;
 
 /// Packs both operands and multiplies them; returns the sums of the first rows and columns.
@@ -18,7 +18,7 @@ fn product(
     let list = |count: usize, step: usize| (0..count).map(|n| (n * step * size) as isize).collect();
     let (by_row, by_step): (Vec<isize>, Vec<isize>) = (list(rows, steps), list(steps, 1));
     let (by_column, down): (Vec<isize>, Vec<isize>) = (list(columns, 1), list(steps, columns));
-    let source = |ptr, rows, steps| Source { ptr, rows, steps, size, signed: true, flip: 0 };
+    let source = |ptr, rows, steps| PanelSource { ptr, rows, steps, size, signed: true, flip: 0 };
     let mut tile = [[0; COLUMNS]; ROWS];
     // SAFETY: the vectors have room for the panels; offsets are within the operands.
     unsafe {

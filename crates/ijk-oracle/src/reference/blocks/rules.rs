@@ -1,7 +1,7 @@
 //! The type rules of docs/language/blocks.md, section 2.
 
 use super::{BlockMap, BlockTerm, BlockType, Fold, Times};
-use ijk_types::{BinaryOp, DType};
+use ijk_types::{BinaryOp, DType, Literal};
 
 impl BlockTerm {
     /// The type, if the term is well-typed.
@@ -75,11 +75,11 @@ fn mapped(f: BlockMap, t: DType) -> Option<DType> {
     match f {
         BlockMap::Op(op) => op.accepts().contains(t).then(|| op.result().of(t)),
         BlockMap::Affine { scale, shift } => {
-            let fits = |n: i64| t != DType::Bool || n == 0 || n == 1;
+            let fits = |n: i64| Literal::Integer(n).to_scalar(t).is_ok();
             (fits(scale) && fits(shift)).then_some(t)
         }
         BlockMap::Above(n) => {
-            let fits = t != DType::Bool || n == 0 || n == 1;
+            let fits = Literal::Integer(n).to_scalar(t).is_ok();
             (fits && BinaryOp::Gt.accepts().contains(t)).then_some(DType::Bool)
         }
     }

@@ -6,9 +6,9 @@ use crate::graph::expr::Builder;
 use crate::graph::{Expr, ExprNode, Few, Graph};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp};
 
-/// What is known of a rewritten node of a narrow type.
+/// Knowledge of a rewritten node of a narrow type.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum LaneForm {
     /// The node has the narrow type, or a type that is no narrow one.
     Stored,
     /// The node has the wide type, and a value that the narrow type has.
@@ -22,7 +22,7 @@ enum Form {
 struct Lane {
     at: u32,
     dtype: DType,
-    form: Form,
+    form: LaneForm,
 }
 
 /// An expression during its rewriting; nodes are numbered as in the original.
@@ -63,13 +63,15 @@ impl Lanes {
     /// The node in its own type.
     pub(super) fn stored(&mut self, n: u32) -> u32 {
         let Lane { at, dtype, form } = self.lane(n);
-        if form == Form::Stored { at } else { self.narrowed(at, dtype) }
+        if form == LaneForm::Stored { at } else { self.narrowed(at, dtype) }
     }
 
     /// The node in the wide type; integers may be wrapped.
     pub(super) fn wide(&mut self, n: u32) -> u32 {
         match self.lane(n) {
-            Lane { at, dtype, form: Form::Stored } if is_narrow(dtype) => self.widened(at, dtype),
+            Lane { at, dtype, form: LaneForm::Stored } if is_narrow(dtype) => {
+                self.widened(at, dtype)
+            }
             Lane { at, .. } => at,
         }
     }
@@ -78,7 +80,7 @@ impl Lanes {
     pub(super) fn exact(&mut self, n: u32) -> u32 {
         let Lane { dtype, form, .. } = self.lane(n);
         match form {
-            Form::Wrapped if dtype != DType::U64 => {
+            LaneForm::Wrapped if dtype != DType::U64 => {
                 let narrow = self.stored(n);
                 self.widened(narrow, dtype)
             }
@@ -112,7 +114,7 @@ impl Lanes {
     /// A cast of a node.
     pub(super) fn cast_to(&mut self, n: u32, to: DType) -> u32 {
         let lane = self.cast(n, to);
-        debug_assert!(lane.form == Form::Stored, "only to types that are no narrow ones");
+        debug_assert!(lane.form == LaneForm::Stored, "only to types that are no narrow ones");
         lane.at
     }
 
@@ -157,7 +159,7 @@ impl Lanes {
             ExprNode::Select(c, x, y) if is_narrow(dtype) => self.select(*c, *x, *y),
             other => {
                 let node = other.map_children(|n| self.lanes[n as usize].at);
-                Lane { at: self.builder.push(node), dtype, form: Form::Stored }
+                Lane { at: self.builder.push(node), dtype, form: LaneForm::Stored }
             }
         }
     }
@@ -167,18 +169,18 @@ impl Lanes {
             BinaryOp::Eq | BinaryOp::Ne => [self.exact(x), self.exact(y)],
             _ => [self.ordered(x), self.ordered(y)],
         };
-        Lane { at: self.binary(op, x, y), dtype: DType::Bool, form: Form::Stored }
+        Lane { at: self.binary(op, x, y), dtype: DType::Bool, form: LaneForm::Stored }
     }
 
     fn select(&mut self, c: u32, x: u32, y: u32) -> Lane {
         let (condition, [left, right]) = (self.lane(c).at, [x, y].map(|n| self.lane(n)));
         let form = match (left.form, right.form) {
-            (Form::Stored, Form::Stored) => Form::Stored,
-            (Form::Wrapped, _) | (_, Form::Wrapped) => Form::Wrapped,
-            _ => Form::Exact,
+            (LaneForm::Stored, LaneForm::Stored) => LaneForm::Stored,
+            (LaneForm::Wrapped, _) | (_, LaneForm::Wrapped) => LaneForm::Wrapped,
+            _ => LaneForm::Exact,
         };
         let [yes, no] = match form {
-            Form::Stored => [left.at, right.at],
+            LaneForm::Stored => [left.at, right.at],
             _ => [self.wide(x), self.wide(y)],
         };
         let at = self.builder.push(ExprNode::Select(condition, yes, no));
@@ -192,20 +194,20 @@ impl Lanes {
         let (at, form) = match op {
             UnaryOp::Conj | UnaryOp::Re => return lane,
             UnaryOp::Abs if dtype.is_unsigned() => return lane,
-            UnaryOp::Neg => (self.wide(x), Form::Wrapped),
+            UnaryOp::Neg => (self.wide(x), LaneForm::Wrapped),
             UnaryOp::Sign if dtype.is_unsigned() => {
                 let at = self.exact(x);
                 let some = self.unary(UnaryOp::Cast(DType::Bool), at);
-                return Lane { at: self.widened(some, dtype), dtype, form: Form::Exact };
+                return Lane { at: self.widened(some, dtype), dtype, form: LaneForm::Exact };
             }
             UnaryOp::Recip if dtype == DType::U64 => {
                 let (one, at) = (self.constant(Scalar::U64(1)), self.stored(x));
                 let at = self.binary(BinaryOp::Div, one, at);
-                return Lane { at, dtype, form: Form::Stored };
+                return Lane { at, dtype, form: LaneForm::Stored };
             }
             // The least integer has no opposite.
-            UnaryOp::Abs => (self.exact(x), Form::Wrapped),
-            _ => (self.exact(x), Form::Exact),
+            UnaryOp::Abs => (self.exact(x), LaneForm::Wrapped),
+            _ => (self.exact(x), LaneForm::Exact),
         };
         Lane { at: self.unary(op, at), dtype, form }
     }
@@ -217,26 +219,26 @@ impl Lanes {
         let (at, form) = match op {
             Add | Sub | Mul => {
                 let [x, y] = [self.wide(x), self.wide(y)];
-                (self.binary(op, x, y), Form::Wrapped)
+                (self.binary(op, x, y), LaneForm::Wrapped)
             }
             Max | Min if dtype == DType::U64 => {
                 let [x, y] = [self.ordered(x), self.ordered(y)];
                 let at = self.binary(op, x, y);
-                (self.flipped(at), Form::Exact)
+                (self.flipped(at), LaneForm::Exact)
             }
             Div | Mod | Pow if dtype == DType::U64 => {
                 let [x, y] = [self.stored(x), self.stored(y)];
-                (self.binary(op, x, y), Form::Stored)
+                (self.binary(op, x, y), LaneForm::Stored)
             }
             Pow => {
                 let [x, y] = [self.wide(x), self.exact(y)];
-                (self.binary(op, x, y), Form::Wrapped)
+                (self.binary(op, x, y), LaneForm::Wrapped)
             }
             _ => {
                 let [x, y] = [self.exact(x), self.exact(y)];
                 // The quotient of the least integer and -1 is beyond the type.
                 let leaves = op == Div && dtype.is_signed_integer();
-                (self.binary(op, x, y), if leaves { Form::Wrapped } else { Form::Exact })
+                (self.binary(op, x, y), if leaves { LaneForm::Wrapped } else { LaneForm::Exact })
             }
         };
         Lane { at, dtype, form }
@@ -269,8 +271,8 @@ impl Lanes {
     /// The result of an operation in `f32`, which is rounded to the narrow type unless it has the value.
     fn rounded(&mut self, at: u32, dtype: DType, exact: bool) -> Lane {
         match exact || !self.rounds {
-            true => Lane { at, dtype, form: Form::Exact },
-            false => Lane { at: self.narrowed(at, dtype), dtype, form: Form::Stored },
+            true => Lane { at, dtype, form: LaneForm::Exact },
+            false => Lane { at: self.narrowed(at, dtype), dtype, form: LaneForm::Stored },
         }
     }
 
@@ -281,7 +283,7 @@ impl Lanes {
             _ if from == to => self.lane(n),
             DType::Bool => {
                 let at = self.exact(n);
-                Lane { at: self.unary(UnaryOp::Cast(to), at), dtype: to, form: Form::Stored }
+                Lane { at: self.unary(UnaryOp::Cast(to), at), dtype: to, form: LaneForm::Stored }
             }
             _ if to.is_integer() && from.is_float() => self.float_to_integer(n, to),
             _ if to.is_integer() => self.integer_to_integer(n, to),
@@ -304,25 +306,29 @@ impl Lanes {
             return self.settled(at, to);
         }
         let exact =
-            within(bounds(from), bounds(to)) && (!whole || self.lane(n).form != Form::Wrapped);
-        Lane { at, dtype: to, form: if exact { Form::Exact } else { Form::Wrapped } }
+            within(bounds(from), bounds(to)) && (!whole || self.lane(n).form != LaneForm::Wrapped);
+        Lane { at, dtype: to, form: if exact { LaneForm::Exact } else { LaneForm::Wrapped } }
     }
 
     /// A value in a type that is no narrow one.
     fn settled(&mut self, at: u32, to: DType) -> Lane {
-        Lane { at, dtype: to, form: Form::Stored }
+        Lane { at, dtype: to, form: LaneForm::Stored }
     }
 
     /// A cast of a floating-point number to an integer, which saturates.
     fn float_to_integer(&mut self, n: u32, to: DType) -> Lane {
         let x = self.exact(n);
         if !is_narrow(to) || to == DType::U64 {
-            return Lane { at: self.unary(UnaryOp::Cast(to), x), dtype: to, form: Form::Stored };
+            return Lane {
+                at: self.unary(UnaryOp::Cast(to), x),
+                dtype: to,
+                form: LaneForm::Stored,
+            };
         }
         let whole = self.unary(UnaryOp::Cast(to.lanes()), x);
         let [least, most] = bounds(to).map(|bound| integer(bound, to));
         let above = self.bounded(BinaryOp::Max, whole, least);
-        Lane { at: self.bounded(BinaryOp::Min, above, most), dtype: to, form: Form::Exact }
+        Lane { at: self.bounded(BinaryOp::Min, above, most), dtype: to, form: LaneForm::Exact }
     }
 
     /// A cast to a floating-point or complex type.
@@ -340,13 +346,13 @@ impl Lanes {
         if is_narrow(to) {
             let whole = if own.is_float() { at } else { self.unary(UnaryOp::Cast(wide), at) };
             if matches!(from, DType::Bool | DType::U8 | DType::I8) {
-                return Lane { at: whole, dtype: to, form: Form::Exact };
+                return Lane { at: whole, dtype: to, form: LaneForm::Exact };
             }
-            return Lane { at: self.narrowed(whole, to), dtype: to, form: Form::Stored };
+            return Lane { at: self.narrowed(whole, to), dtype: to, form: LaneForm::Stored };
         }
         if own == to {
             return self.settled(at, to);
         }
-        Lane { at: self.unary(UnaryOp::Cast(to), at), dtype: to, form: Form::Stored }
+        Lane { at: self.unary(UnaryOp::Cast(to), at), dtype: to, form: LaneForm::Stored }
     }
 }
