@@ -143,7 +143,8 @@ fn passing_failures_are_repeated() {
     save(&bucket, &matrix(), "a.zarr").unwrap();
     let count = AtomicUsize::new(0);
     bucket.plan(move |request| {
-        let is_cut = is_chunk(request, "GET") && count.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+        let is_cut =
+            is_chunk(request, "GET") && count.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         is_cut.then_some(Fault::Cut(7))
     });
     let read = open(&bucket, "a.zarr").unwrap().collect().unwrap();

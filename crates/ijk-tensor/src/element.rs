@@ -39,8 +39,10 @@ pub(crate) unsafe fn write(value: Scalar, ptr: *mut u8) {
     macro_rules! typed {
         ($($variant:ident: $T:ty),*) => {
             match value {
-                // SAFETY (all arms): the caller's promise, for the Rust type of the variant.
-                $(Scalar::$variant(x) => unsafe { ptr.cast::<$T>().write(x) },)*
+                $(Scalar::$variant(x) => {
+                    // SAFETY: the caller's promise, for the Rust type of the variant.
+                    unsafe { ptr.cast::<$T>().write(x) }
+                })*
             }
         };
     }

@@ -22,14 +22,17 @@ const KEPT: usize = 16 << 20;
 /// Most chunks that are listed.
 const LISTED: usize = 1 << 22;
 
+/// Index of a shard; none where the shard is missing.
+type ShardIndex = Option<Arc<Vec<ShardEntry>>>;
+
 /// An array in shards, in blocks that are the chunks in these.
 #[derive(Debug)]
 pub(super) struct ChunksOfShards {
     files: Files,
     layout: Layout,
     ty: Type,
-    /// Indices of shards, by the positions of these; none where a shard is missing.
-    indices: Mutex<HashMap<Vec<usize>, Option<Arc<Vec<ShardEntry>>>>>,
+    /// Indices of shards, by the positions of these.
+    indices: Mutex<HashMap<Vec<usize>, ShardIndex>>,
 }
 
 impl ChunksOfShards {
@@ -51,7 +54,7 @@ impl ChunksOfShards {
     }
 
     /// The index of a shard, if that is there.
-    fn index(&self, shard: &[usize]) -> Result<Option<Arc<Vec<ShardEntry>>>, ZarrError> {
+    fn index(&self, shard: &[usize]) -> Result<ShardIndex, ZarrError> {
         let lock = || self.indices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = lock().get(shard) {
             return Ok(index.clone());

@@ -132,7 +132,7 @@ fn check_division(inner: &[usize], ty: &Type) -> Result<(), ZarrError> {
     }
     for (axis, &chunk) in inner.iter().enumerate() {
         let block = ty.blocks[axis].unwrap_or(ty.dims[axis]).min(ty.dims[axis]).max(1);
-        if chunk == 0 || block % chunk != 0 {
+        if chunk == 0 || !block.is_multiple_of(chunk) {
             return Err(wrong(format!(
                 "chunks of {chunk} do not divide blocks of {block} on axis {axis}"
             )));

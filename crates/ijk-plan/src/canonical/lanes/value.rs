@@ -287,7 +287,7 @@ impl Lanes {
             }
             _ if to.is_integer() && from.is_float() => self.float_to_integer(n, to),
             _ if to.is_integer() => self.integer_to_integer(n, to),
-            _ => self.to_inexact(n, to),
+            _ => self.cast_to_inexact(n, to),
         }
     }
 
@@ -332,7 +332,7 @@ impl Lanes {
     }
 
     /// A cast to a floating-point or complex type.
-    fn to_inexact(&mut self, n: u32, to: DType) -> Lane {
+    fn cast_to_inexact(&mut self, n: u32, to: DType) -> Lane {
         let from = self.lane(n).dtype;
         let wide = if to == DType::F64 || to == DType::C128 { DType::F64 } else { DType::F32 };
         let at = match from {
