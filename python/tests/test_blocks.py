@@ -269,7 +269,7 @@ def test_errors_say_what_the_library_says():
     with pytest.raises(ijk.Error, match=r"of the shape \(4, 6\) and an array of the shape \(4,\) have no common"):
         u + np.ones(4)
     with pytest.raises(TypeError, match="float64"):
-        BigTensor(np.zeros(3, "f2"))
+        BigTensor(np.zeros(3, "g"))
     with pytest.raises(TypeError, match="no element tells the type"):
         BigTensor.lit([[], []], [2], [None])
     with pytest.raises(ijk.Error, match="needs all values at once, but axis 0 of u has blocks of 2"):

@@ -446,7 +446,11 @@ def within(engine, *operands, **options):
         (("f2", "f2"), {}),
         (("f8", ">f8"), {"order": "F"}),
         (("f8", "f8"), {"order": "F"}),
-        (("i2", "i2"), {"order": "F"}),
+        pytest.param(
+            ("i2", "i2"),
+            {"order": "F"},
+            marks=pytest.mark.xfail(reason="packed operands of narrow products are not counted by the planner", strict=True),
+        ),
         (("f4", "f4"), {"out": np.zeros((300, 300))}),
         (("i2", "i2"), {"dtype": "g"}),
     ],

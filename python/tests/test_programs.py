@@ -49,8 +49,8 @@ def test_errors():
     with pytest.raises(ijk.Error) as error:
         ijk.i("ik*kj~ij")
     assert "+(ik*kj)~ij" in str(error.value) and "^" in str(error.value)
-    with pytest.raises(TypeError, match="int16"):
-        ijk.i("+i~.")(np.zeros(3, "i2"))
+    with pytest.raises(TypeError, match="float128|longdouble"):
+        ijk.i("+i~.")(np.zeros(3, "g"))
     with pytest.raises(ZeroDivisionError):
         ijk.i("i/i~i")(np.array([1]), np.array([0]))
     with pytest.raises(ValueError, match="letter"):

@@ -54,8 +54,8 @@ def test_types_meet_as_numpys_do():
     check(tensor(A) + 1j, A + 1j)
     check(tensor(A) < np.inf, A < np.inf)
     check(tensor(A.astype("i8")) == 2.5, A == 2.5)
-    with pytest.raises(ijk.DTypeError, match="the array is of int16"):
-        tensor(A) + A.astype("i2")
+    with pytest.raises(ijk.DTypeError, match="the array is of (float128|longdouble)"):
+        tensor(A) + A.astype("g")
     with pytest.raises(TypeError, match="u has elements of f64 but v of f32"):
         tensor(A) + tensor(A.astype("f4"))
 
@@ -178,8 +178,8 @@ def test_shapes_and_types():
     for axes in ((0,), (0, 0), (0, 1, 2)):
         with pytest.raises(ValueError):
             u.transpose(*axes)
-    with pytest.raises(ijk.DTypeError, match="int16"):
-        u.astype("i2")
+    with pytest.raises(ijk.DTypeError, match="float128|longdouble"):
+        u.astype("g")
 
 
 @pytest.mark.parametrize("dtype", ["?", "i4", "i8", "f4", "f8"])
