@@ -134,8 +134,8 @@ def test_arrays_without_axes_or_elements(tmp_path):
 def test_what_is_refused(tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
     file = h5py.File(tmp_path / "b.h5", "w")
-    with pytest.raises(ijk.DTypeError, match="an array is of int16"):
-        BigTensor(file.create_dataset("short", data=A.astype("i2")))
+    with pytest.raises(ijk.DTypeError, match="an array is of (float128|longdouble)"):
+        BigTensor(file.create_dataset("long", data=A.astype("g")))
     u = BigTensor(file.create_dataset("a", data=A, chunks=(30, 20)))
     file.close()
     with pytest.raises(ijk.StoreError, match=r"block .* of .*b.h5:/a: RuntimeError"):
