@@ -98,7 +98,8 @@ class Scipy(Numpy):
         self.names = {"np": np}
         for part in parts:
             self.names[part.split(".")[-1]] = importlib.import_module(f"scipy.{part}")
-        self.version = importlib.import_module("scipy").__version__
+        self.names["scipy"] = importlib.import_module("scipy")
+        self.version = self.names["scipy"].__version__
 
 
 class Keops(Numpy):
