@@ -286,14 +286,7 @@ impl LoopCompiler<'_> {
             return Err(fault(Fault::Bounds));
         }
         let body = self.body(&update.plan, &update.inputs, known_to)?;
-        let races = |output: &PassOutput| {
-            output.written == Written::InPlace
-                && update.inputs.iter().any(|input| match input {
-                    PassSource::Window(read) => may_overlap(read, &output.window, update.count),
-                    PassSource::Coordinate(_) => false,
-                })
-        };
-        if update.outputs.iter().any(races) {
+        if update.outputs.iter().any(|output| races(update, output)) {
             return Err(fault(Fault::Overlap));
         }
         let mut outputs = Vec::new();
@@ -466,4 +459,13 @@ fn fits(layout: &Layout, dtype: DType, shape: &[usize], strides: &[isize]) -> Re
     let same = shape.iter().zip(strides).zip(&layout.strides);
     let same = layout.len == 0 || same.into_iter().all(|((&n, s), own)| n == 1 || s == own);
     if *shape == layout.shape[..] && same { Ok(()) } else { Err(Fault::Bounds) }
+}
+
+/// Returns true if an output is written in place of what the update may read.
+fn races(update: &PassUpdate, output: &PassOutput) -> bool {
+    output.written == Written::InPlace
+        && update.inputs.iter().any(|input| match input {
+            PassSource::Window(read) => may_overlap(read, &output.window, update.count),
+            PassSource::Coordinate(_) => false,
+        })
 }

@@ -249,16 +249,9 @@ impl<'a> Lowering<'a> {
         };
         let value = scalar(&mut view, &value)?;
         let (guards, conditions) = guarded(&mut view, &guards)?;
-        let lowered = crate::core::Statement {
-            out: ArrayId(u32::MAX),
-            domain: domain[fixed..].to_vec(),
-            out_index: Vec::new(),
-            init: Init::Identity(Monoid::Or),
-            reduce: Some(Reducer::Monoid(Monoid::Or)),
-            value,
-            guards,
-            span: condition.span().into(),
-        };
+        let domain = domain[fixed..].to_vec();
+        let lowered =
+            crate::core::Statement { guards, span: condition.span().into(), ..any(domain, value) };
         let PassView { inputs, lookups, bounds, .. } = view;
         let statement = PassStatement {
             lowered,
@@ -420,4 +413,18 @@ fn meeting(view: &PassView<'_, '_>, open: &[OpenIndex]) -> Option<Vec<PassCondit
         }
     }
     Some(conditions)
+}
+
+/// A statement that is true if a value is at some point of a domain.
+fn any(domain: Vec<crate::core::Axis>, value: ScalarExpr) -> crate::core::Statement {
+    crate::core::Statement {
+        out: ArrayId(u32::MAX),
+        domain,
+        out_index: Vec::new(),
+        init: Init::Identity(Monoid::Or),
+        reduce: Some(Reducer::Monoid(Monoid::Or)),
+        value,
+        guards: Vec::new(),
+        span: Default::default(),
+    }
 }
