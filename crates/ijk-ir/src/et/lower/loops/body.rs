@@ -94,17 +94,7 @@ impl<'a> Lowering<'a> {
             return self.without_points(n, array, &whole, fixed, &slices, found);
         }
         let surface = whole.scratch.sources();
-        let mut view = PassView {
-            known: &self.known,
-            found,
-            surface: &surface,
-            fixed,
-            extents: &whole.extents,
-            inputs: Vec::new(),
-            lookups: Vec::new(),
-            bounds: Vec::new(),
-            open: Vec::new(),
-        };
+        let mut view = PassView::new(&self.known, found, &surface, fixed, &whole.extents);
         let done = passes(&mut view, statement, array, &whole, &slices);
         if done.is_none() {
             let message = super::super::messages::overflow(&checked.source, statement.span);
@@ -180,17 +170,7 @@ impl<'a> Lowering<'a> {
             return None;
         }
         let surface = whole.scratch.sources();
-        let mut view = PassView {
-            known: &self.known,
-            found,
-            surface: &surface,
-            fixed,
-            extents: &whole.extents,
-            inputs: Vec::new(),
-            lookups: Vec::new(),
-            bounds: Vec::new(),
-            open: Vec::new(),
-        };
+        let mut view = PassView::new(&self.known, found, &surface, fixed, &whole.extents);
         let (window, rest) = left(&mut view, array, whole, slices)?;
         let reduce = monoid(statement.assign.op);
         let (init, reducer) = (Init::Identity(reduce), Reducer::Monoid(reduce));
@@ -236,17 +216,7 @@ impl<'a> Lowering<'a> {
         let guards = std::mem::take(&mut scope.guards);
         let (flag, fixed) = (found.flag(), self.fixed_axes(loops()));
         let surface = scratch.sources();
-        let mut view = PassView {
-            known: &self.known,
-            found,
-            surface: &surface,
-            fixed,
-            extents: &extents,
-            inputs: Vec::new(),
-            lookups: Vec::new(),
-            bounds: Vec::new(),
-            open: Vec::new(),
-        };
+        let mut view = PassView::new(&self.known, found, &surface, fixed, &extents);
         let value = scalar(&mut view, &value)?;
         let (guards, conditions) = guarded(&mut view, &guards)?;
         let domain = domain[fixed..].to_vec();

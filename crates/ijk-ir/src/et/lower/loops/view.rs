@@ -39,6 +39,20 @@ pub struct OpenIndex {
     pub extent: u64,
 }
 
+impl<'v, 'a> PassView<'v, 'a> {
+    /// A view of a statement of which nothing has been replaced yet.
+    pub fn new(
+        known: &'v ArrayState<'a>,
+        found: &'v mut LoopArrays,
+        surface: &'v [usize],
+        fixed: usize,
+        extents: &'v [u64],
+    ) -> Self {
+        let (inputs, lookups, bounds, open) = Default::default();
+        Self { known, found, surface, fixed, extents, inputs, lookups, bounds, open }
+    }
+}
+
 impl PassView<'_, '_> {
     /// An access as an access of a window: axes at positions that a pass fixes are left out.
     pub fn access(&mut self, access: &Access) -> Option<Access> {
