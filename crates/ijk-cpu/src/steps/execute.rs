@@ -133,29 +133,6 @@ impl ExecutableStep for SweepProgram {
     }
 }
 
-impl ExecutableStep for NarrowProductProgram {
-    fn name(&self) -> &'static str {
-        "narrow product"
-    }
-
-    fn cost(&self) -> f64 {
-        self.cost()
-    }
-
-    fn explain(&self, _threads: usize) -> KernelChoice {
-        self.explain()
-    }
-
-    fn need(&self) -> Need {
-        self.need()
-    }
-
-    unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.multiply(run.bases, run.workers, run.scratch) }.map(|()| 0)
-    }
-}
-
 impl ExecutableStep for FoldsProgram {
     fn name(&self) -> &'static str {
         "row fold"
@@ -243,4 +220,5 @@ macro_rules! with_scratch {
 with_scratch! {
     ScanProgram: "scan";
     ShortAxesProgram: "short axes";
+    NarrowProductProgram: "narrow product";
 }

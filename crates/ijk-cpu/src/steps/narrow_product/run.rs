@@ -36,7 +36,7 @@ impl NarrowProductProgram {
     /// # Safety
     /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
     /// other thread accesses the output.
-    pub(in crate::steps) unsafe fn multiply(
+    pub(in crate::steps) unsafe fn run(
         &self,
         bases: &[*mut u8],
         workers: &Workers,
