@@ -37,12 +37,13 @@ impl Group {
     /// The group with block sizes; `None` if its arrays fit in cache as they are, or a sweep does not pay.
     pub(super) fn sized(mut self, graph: &Graph, near: u64) -> Option<Self> {
         let rows = self.rows.iter().fold(1, |n: u64, row| n.saturating_mul(row.extent));
-        if self.reused(graph) <= near || rows == 1 {
+        let reused = self.reused(graph);
+        if reused <= near || rows == 1 {
             return None;
         }
         let each = (self.bytes(graph) / rows).max(1);
         let multiplied = self.contracted(graph);
-        if near > 0 && multiplied / PRODUCTS_PER_BYTE > self.reused(graph) {
+        if near > 0 && multiplied / PRODUCTS_PER_BYTE > reused {
             return None;
         }
         let (room, least) = match multiplied {
@@ -55,7 +56,7 @@ impl Group {
             *block = row.extent.div_ceil(row.extent.div_ceil(left));
             left = if *block == row.extent { (left / row.extent).max(1) } else { 1 };
         }
-        let pads = near > 0 && self.padding(graph) / PADDED > self.reused(graph);
+        let pads = near > 0 && self.padding(graph) / PADDED > reused;
         let starts = self.starts().saturating_mul(near / START_SHARE) > self.saved(graph);
         (!pads && !starts).then_some(self)
     }
