@@ -11,7 +11,7 @@ fn case(source: &str) -> EtCase {
     EtCase { source: source.into(), bound, dims, ranks, seed: 3 }
 }
 
-/// What all evaluations agree on.
+/// The outcome on which all evaluations agree.
 fn agreed(source: &str) -> EtAgreement {
     let case = case(source);
     let agreement = compare(&case, &mut |case, checked| solve(case, checked, 100_000), &mut []);

@@ -84,7 +84,7 @@ impl Bucket {
             .set("region", "us-east-1")
     }
 
-    /// What happens to requests from now on.
+    /// Faults for requests from now on.
     pub fn plan(&self, plan: impl FnMut(&Request) -> Option<Fault> + Send + 'static) {
         self.lock().plan = Some(Box::new(plan));
     }

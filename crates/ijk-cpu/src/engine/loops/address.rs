@@ -65,7 +65,7 @@ pub(super) fn may_overlap(a: &PassWindow, b: &PassWindow, count: usize) -> bool 
     if a.array != b.array {
         return false;
     }
-    // A pass of one and a pass of the other, so many further, have equal positions at every axis.
+    // The windows meet if one distance between two passes makes their positions equal at every axis.
     let mut further = None;
     for own in &a.fixed {
         let other = b.fixed.iter().find(|other| other.axis == own.axis);

@@ -17,7 +17,7 @@ use ijk_tensor::reserve;
 use ijk_types::DType;
 use smallvec::SmallVec;
 
-/// Passes that are short run so many times between two questions whether the run is cancelled.
+/// Number of short passes between two checks for cancellation.
 const PASSES_PER_QUESTION: u32 = 16;
 
 /// Estimated nanoseconds from which a pass is long.

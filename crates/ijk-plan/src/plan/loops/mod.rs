@@ -78,8 +78,8 @@ pub enum PassStep {
 /// A plan whose inputs and outputs are windows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassUpdate {
-    /// Number of passes that it runs, along a diagonal; 1 otherwise. Windows that move along it have an axis of so many
-    /// values before their others.
+    /// Number of passes that it runs, along a diagonal; 1 otherwise. Windows that move along the diagonal have a first
+    /// axis of this extent.
     pub count: usize,
     /// The plan of a pass.
     pub plan: Plan,

@@ -187,7 +187,7 @@ impl Wavefront<'_> {
         positions.chain(conditions).all(IndexExpr::is_affine)
     }
 
-    /// The update of so many passes; none if an index overflows.
+    /// The update of `count` passes at once; `None` if an index overflows.
     pub(super) fn lifted(&self, count: u64) -> Option<Update> {
         let Update { program, instance, inputs, outputs, conditions, .. } = self.update;
         let lift = Lift::new(self, count, program, inputs);

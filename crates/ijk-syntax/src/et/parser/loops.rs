@@ -62,7 +62,7 @@ impl EtParser<'_> {
         }
     }
 
-    /// Closes the open loops but the first so many.
+    /// Closes all open loops but the outermost `open`.
     pub(super) fn close_blocks(&mut self, open: usize) {
         let end = self.program.statements.len();
         for block in self.blocks.split_off(open).into_iter().rev() {
