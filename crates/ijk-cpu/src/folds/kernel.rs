@@ -371,6 +371,9 @@ impl Kernel for Find {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> Option<FoldFn> {
+        if !S::SPECIAL_KERNELS {
+            return None;
+        }
         match self.t {
             DType::F32 => self.joined::<S::F32, FloatKind>(),
             DType::F64 => self.joined::<S::F64, FloatKind>(),
@@ -387,8 +390,20 @@ impl Find {
     fn joined<V: Number, K: Kind<V>>(&self) -> Option<FoldFn> {
         match self.how.0 {
             Monoid::Add => Some(self.termed::<V, K, Add>()),
-            Monoid::Max => Some(self.termed::<V, K, Max<K>>()),
-            Monoid::Min => Some(self.termed::<V, K, Min<K>>()),
+            Monoid::Max => self.extreme::<V, K, Max<K>>(),
+            Monoid::Min => self.extreme::<V, K, Min<K>>(),
+            _ => None,
+        }
+    }
+
+    /// Maxima and minima: of what programs ask for. Tiles compute the others, which have the same values.
+    fn extreme<V: Number, K: Kind<V>, J: Combiner<V>>(&self) -> Option<FoldFn> {
+        const ELEMENT: u8 = Term::Element as u8;
+        const MAGNITUDE: u8 = Term::Magnitude as u8;
+        match (self.how.1, self.how.2) {
+            (Term::Element, Of::One) => Some(folds::<V, K, J, ELEMENT, { Of::One as u8 }>),
+            (Term::Magnitude, Of::One) => Some(folds::<V, K, J, MAGNITUDE, { Of::One as u8 }>),
+            (Term::Magnitude, Of::Pair) => Some(folds::<V, K, J, MAGNITUDE, { Of::Pair as u8 }>),
             _ => None,
         }
     }

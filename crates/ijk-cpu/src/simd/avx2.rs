@@ -30,6 +30,7 @@ impl Simd for Avx2 {
     type U8 = U8x32;
     const REGISTERS: usize = 16;
     const FUSED: bool = true;
+    const SPECIAL_KERNELS: bool = true;
 
     #[inline(always)]
     unsafe fn assume() -> Self {

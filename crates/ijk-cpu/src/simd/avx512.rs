@@ -35,6 +35,7 @@ impl Simd for Avx512 {
     type U8 = U8x64;
     const REGISTERS: usize = 32;
     const FUSED: bool = true;
+    const SPECIAL_KERNELS: bool = true;
 
     #[inline(always)]
     unsafe fn assume() -> Self {

@@ -261,6 +261,14 @@ pub(crate) enum KernelSet {
     Rare,
 }
 
+/// The microkernels of a pair at a level.
+pub(crate) const fn kernel_set<L: Lane, P: Semiring<L>>() -> KernelSet {
+    match L::Simd::SPECIAL_KERNELS {
+        true => P::KERNELS,
+        false => KernelSet::Rare,
+    }
+}
+
 /// Any map `M`, any reduction `R`, and the reduction `C` that combines blocks of k.
 pub(crate) struct ComposedSemiring<M, R, C>(M, R, C);
 

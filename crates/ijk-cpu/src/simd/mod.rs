@@ -122,6 +122,9 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     const REGISTERS: usize;
     /// True if fused multiply-add is one instruction.
     const FUSED: bool;
+    /// True if the level has special kernels beside the general ones. The portable level has them only where it is the
+    /// one that processors use.
+    const SPECIAL_KERNELS: bool;
     /// The level, without detection.
     ///
     /// # Safety

@@ -16,6 +16,7 @@ impl Simd for Neon {
     type U8 = U8x16;
     const REGISTERS: usize = 32;
     const FUSED: bool = true;
+    const SPECIAL_KERNELS: bool = true;
 
     #[inline(always)]
     unsafe fn assume() -> Self {

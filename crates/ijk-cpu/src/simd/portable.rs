@@ -14,6 +14,7 @@ impl Simd for Portable {
     type U8 = Lanes<u8, 16>;
     const REGISTERS: usize = 16;
     const FUSED: bool = FUSED;
+    const SPECIAL_KERNELS: bool = cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64")));
 
     #[inline(always)]
     unsafe fn assume() -> Self {

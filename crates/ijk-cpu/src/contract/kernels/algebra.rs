@@ -4,7 +4,7 @@ use crate::Level;
 use crate::contract::kernels::gemv::GemvKernelSet;
 use crate::contract::kernels::microkernel::MicrokernelSet;
 use crate::contract::kernels::panel::{Flags, Prepare, Split};
-use crate::contract::kernels::small::{SmallFn, small_kernel};
+use crate::contract::kernels::small::{SmallFn, SmallTable};
 use crate::simd::lane::{
     Complex, ComposedSemiring, Lane, MulAdd, RareSemiring, Real, Semiring, SumSemiring,
 };
@@ -110,7 +110,7 @@ fn plain<L: Lane, P: Semiring<L>>(identity: L::Element) -> Algebra {
         nan_free: |_, _| true,
         guarded: false,
         rows: GemvKernelSet::of::<L, P>(),
-        small: small_kernel::<L, P>(),
+        small: SmallTable::<L, P>::KERNEL,
         left: Prepare::Keep,
         right: Prepare::Keep,
         split: Split::None,

@@ -1,9 +1,9 @@
 //! Microkernels of gemv: dot products, with k in the lanes, and axpy.
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use crate::contract::kernels::thin::{ThinFn, thin_kernel};
+use crate::contract::kernels::thin::{ThinFn, ThinTable};
 use crate::runtime::lines::{AHEAD, prefetch};
-use crate::simd::lane::{KernelSet, Lane, Op, Semiring};
+use crate::simd::lane::{KernelSet, Lane, Op, Semiring, kernel_set};
 use crate::simd::{Kernel, Simd};
 
 /// Arguments of a kernel of dot products: contiguous rows of lhs by one contiguous column of rhs.
@@ -104,14 +104,14 @@ impl GemvKernelSet {
     /// The set for one kind of lane group and one pair.
     pub(crate) const fn of<L: Lane, P: Semiring<L>>() -> Self {
         let kernels = GemvTable::<L, P>::ALL;
-        Self { kernels, thin: thin_kernel::<L, P>(), combine: combine_all::<L, P::Combine> }
+        Self { kernels, thin: ThinTable::<L, P>::KERNEL, combine: combine_all::<L, P::Combine> }
     }
 }
 
 struct GemvTable<L, P>(L, P);
 
 impl<L: Lane, P: Semiring<L>> GemvTable<L, P> {
-    const ALL: Option<GemvKernels> = match P::KERNELS {
+    const ALL: Option<GemvKernels> = match kernel_set::<L, P>() {
         KernelSet::Full => Some(GemvKernels {
             cached: if L::LANES < 4 { run::<L, P, 2, 2, false> } else { run::<L, P, 4, 2, false> },
             short_streamed: if L::LANES < 4 {

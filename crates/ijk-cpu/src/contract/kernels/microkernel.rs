@@ -3,7 +3,7 @@
 
 use crate::runtime::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
 use crate::simd::lane::Op;
-use crate::simd::lane::{KernelSet, Lane, Semiring};
+use crate::simd::lane::{KernelSet, Lane, Semiring, kernel_set};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::time::{PANEL_PREFETCH_BYTES, UNROLLED_PRODUCTS, UNROLLED_STEPS};
 use std::ops::RangeBounds;
@@ -144,19 +144,20 @@ const WINDOWS: u8 = 3;
 /// broadcast serves all groups of rows; the exception reads lhs only once for slightly more columns than the first tile
 /// has ([`wide`](MicrokernelSet::wide)). Every width of a direct microkernel is also one of a packed microkernel.
 impl<L: Lane, P: Semiring<L>> MicrokernelTable<L, P> {
-    const PACKED: &'static [Microkernel] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
-        (_, KernelSet::Rare) => entries!(PANELS: 1 x 4),
-        (32.., KernelSet::Full) => entries!(PANELS: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
+    const PACKED: &'static [Microkernel] =
+        match (L::Simd::REGISTERS / L::REGISTERS, kernel_set::<L, P>()) {
+            (_, KernelSet::Rare) => entries!(PANELS: 1 x 4),
+            (32.., KernelSet::Full) => entries!(PANELS: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
             2 x 8, 1 x 8, 1 x 4, 1 x 1, 2 x 14),
-        (32.., KernelSet::Common) => entries!(PANELS: 2 x 12, 2 x 2),
-        (16.., KernelSet::Full) => entries!(PANELS: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
-        (16.., KernelSet::Common) => entries!(PANELS: 2 x 6, 2 x 1),
-        (_, KernelSet::Full) => entries!(PANELS: 1 x 4, 1 x 2, 1 x 1),
-        (_, KernelSet::Common) => entries!(PANELS: 1 x 4),
-    };
+            (32.., KernelSet::Common) => entries!(PANELS: 2 x 12, 2 x 2),
+            (16.., KernelSet::Full) => entries!(PANELS: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
+            (16.., KernelSet::Common) => entries!(PANELS: 2 x 6, 2 x 1),
+            (_, KernelSet::Full) => entries!(PANELS: 1 x 4, 1 x 2, 1 x 1),
+            (_, KernelSet::Common) => entries!(PANELS: 1 x 4),
+        };
 
     const LHS_IN_PLACE: &'static [Microkernel] =
-        match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+        match (L::Simd::REGISTERS / L::REGISTERS, kernel_set::<L, P>()) {
             (32.., KernelSet::Full) => {
                 entries!(LHS_IN_PLACE: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
             2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1, 2 x 14, 1 x 14)
@@ -170,17 +171,18 @@ impl<L: Lane, P: Semiring<L>> MicrokernelTable<L, P> {
         };
 
     const RHS_IN_PLACE: &'static [Microkernel] =
-        match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
+        match (L::Simd::REGISTERS / L::REGISTERS, kernel_set::<L, P>()) {
             (32.., KernelSet::Full) => entries!(RHS_IN_PLACE: 3 x 8, 2 x 8, 1 x 8),
             (16.., KernelSet::Full) => entries!(RHS_IN_PLACE: 2 x 6, 1 x 6),
             _ => &[],
         };
 
-    const WINDOWS: &'static [Microkernel] = match (L::Simd::REGISTERS / L::REGISTERS, P::KERNELS) {
-        (32.., KernelSet::Full) => entries!(WINDOWS: 3 x 8, 2 x 8, 1 x 8, 1 x 16),
-        (16.., KernelSet::Full) => entries!(WINDOWS: 2 x 6, 1 x 6),
-        _ => &[],
-    };
+    const WINDOWS: &'static [Microkernel] =
+        match (L::Simd::REGISTERS / L::REGISTERS, kernel_set::<L, P>()) {
+            (32.., KernelSet::Full) => entries!(WINDOWS: 3 x 8, 2 x 8, 1 x 8, 1 x 16),
+            (16.., KernelSet::Full) => entries!(WINDOWS: 2 x 6, 1 x 6),
+            _ => &[],
+        };
 }
 
 /// One microkernel, compiled for its level.

@@ -4,7 +4,7 @@
 
 use crate::runtime::lines::prefetch_far;
 use crate::simd::lane::Op;
-use crate::simd::lane::{KernelSet, Lane, Semiring};
+use crate::simd::lane::{KernelSet, Lane, Semiring, kernel_set};
 use crate::simd::{Kernel, Simd};
 use std::ptr;
 
@@ -57,12 +57,15 @@ const NO_LINES: (*const u8, usize) = (ptr::null(), 0);
 /// output writable.
 pub(crate) type SmallFn = unsafe fn(&SmallArgs);
 
-/// The microkernel of a pair; `None` if it has none.
-pub(crate) const fn small_kernel<L: Lane, P: Semiring<L>>() -> Option<SmallFn> {
-    match P::KERNELS {
+/// The microkernel of a pair; `None` if it has none. As a constant, so that it is compiled for the pairs that have one
+/// alone.
+pub(crate) struct SmallTable<L, P>(L, P);
+
+impl<L: Lane, P: Semiring<L>> SmallTable<L, P> {
+    pub(crate) const KERNEL: Option<SmallFn> = match kernel_set::<L, P>() {
         KernelSet::Full => Some(run::<L, P>),
         _ => None,
-    }
+    };
 }
 
 /// # Safety

@@ -2,7 +2,7 @@
 //! one, in place; all sums stay in registers.
 
 use crate::simd::lane::Op;
-use crate::simd::lane::{KernelSet, Lane, Semiring};
+use crate::simd::lane::{KernelSet, Lane, Semiring, kernel_set};
 use crate::simd::{Kernel, Simd};
 use crate::tuning::order::THIN_EXTENT;
 use std::marker::PhantomData;
@@ -40,12 +40,14 @@ pub(crate) struct ThinArgs {
 /// The machine supports the kernel's level; rows, columns and sums are accessible as the fields say.
 pub(crate) type ThinFn = unsafe fn(&ThinArgs);
 
-/// The microkernel of a pair.
-pub(crate) const fn thin_kernel<L: Lane, P: Semiring<L>>() -> Option<ThinFn> {
-    match P::KERNELS {
+/// The microkernel of a pair. As a constant, so that it is compiled for the pairs that have one alone.
+pub(crate) struct ThinTable<L, P>(L, P);
+
+impl<L: Lane, P: Semiring<L>> ThinTable<L, P> {
+    pub(crate) const KERNEL: Option<ThinFn> = match kernel_set::<L, P>() {
         KernelSet::Full => Some(run::<L, P>),
         _ => None,
-    }
+    };
 }
 
 /// # Safety

@@ -90,6 +90,9 @@ impl Kernel for FindShortAxes {
         fn complex<V: Float>() -> Kernels {
             Kernels::of::<Complex<V>, MulAdd>()
         }
+        if !S::SPECIAL_KERNELS {
+            return None;
+        }
         Some(match self.0 {
             DType::I32 => number::<S::I32>(),
             DType::I64 => number::<S::I64>(),

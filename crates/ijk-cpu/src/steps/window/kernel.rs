@@ -305,6 +305,9 @@ impl Kernel for FindWindow {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> Option<WindowFn> {
+        if !S::SPECIAL_KERNELS {
+            return None;
+        }
         match self.t {
             DType::F32 => self.of::<S::F32, FloatTaps>(),
             DType::F64 => self.of::<S::F64, FloatTaps>(),
