@@ -17,8 +17,8 @@ use super::stage::StageBuilder;
 use super::statement::monoid;
 use super::{Lowering, accesses, variables};
 use crate::core::{
-    Axis, IndexExpr, Init, LoopArray, LoopProgram, Program, ScalarExpr, ScalarId, ScalarNode,
-    Statement, TypeTerm,
+    Axis, IndexExpr, Init, LoopArray, LoopProgram, ScalarExpr, ScalarId, ScalarNode, Statement,
+    TypeTerm,
 };
 use crate::et::lower::accesses::AccessUse;
 use crate::sink::Sink;
@@ -218,7 +218,7 @@ fn scratch(arrays: usize) -> (StageBuilder, Sink) {
 /// Checks the programs of a loop.
 #[cfg(debug_assertions)]
 fn verify(of: &LoopProgram) {
-    let check = |program: &Program| {
+    let check = |program: &crate::core::Program| {
         if let Err(errors) = crate::verify(program) {
             panic!("lowering a loop broke a program: {errors:?}\n{program}");
         }
