@@ -1,7 +1,7 @@
 //! A photograph through a program in i, from `.npy` file to `.npy` file: colours mixed by a matrix
 //! product, each channel then normalised to the range 0 to 1. The program is `photo.ijk`.
 //!
-//! Run it with `cargo run --release -p ijk --example photo`.
+//! Run it with `cargo run --release -p examples --bin photo`.
 
 use ijk::file::npy;
 use ijk::ndarray::{Array2, Array3, array};
