@@ -10,6 +10,7 @@ mod release;
 mod rooms;
 mod signs;
 mod sources;
+mod tests_run;
 mod venv;
 mod workspace;
 
@@ -58,6 +59,7 @@ fn tidy() -> ExitCode {
         sources::check(&workspace),
         signs::check(&workspace),
         rooms::check(&workspace),
+        tests_run::check(&workspace),
         documents::check(&workspace.root),
     ];
     let problems = checks.concat();

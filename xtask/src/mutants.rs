@@ -71,14 +71,16 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
             continue;
         }
         let program = build(mutant.test(), &copy, &place)?;
+        let (_, module) = package_and_module(mutant.test());
+        let module = (module != "lib").then(|| format!("{module}::"));
         let begin = Instant::now();
-        let sound = Command::new(&program).output()?;
+        let sound = Command::new(&program).args(&module).output()?;
         if !sound.status.success() {
             let said = String::from_utf8_lossy(&sound.stderr).into_owned();
             return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
         }
         let limit = begin.elapsed() * SLOWER + LEAST_LIMIT;
-        programs.insert(mutant.test(), Found { program, limit });
+        programs.insert(mutant.test(), Found { program, module, limit });
     }
     let chosen: Vec<usize> =
         (0..mutants.len()).filter(|&number| mutants[number].name.contains(filter)).collect();
@@ -196,10 +198,10 @@ fn planted(mutant: &Mutant, number: usize, text: &str) -> Option<String> {
 
 /// Compiles a test of the copy, and says which program it is.
 fn build(test: &str, copy: &Path, place: &Path) -> io::Result<PathBuf> {
-    let (package, test) = test.split_once(' ').unwrap_or((test, "random_programs"));
+    let (package, module) = package_and_module(test);
     let output = Command::new(env!("CARGO"))
         .args(["test", "--no-run", "-p", package])
-        .args(if test == "lib" { vec!["--lib"] } else { vec!["--test", test] })
+        .args(if module == "lib" { vec!["--lib"] } else { vec!["--test", "all"] })
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", place.join("target"))
         .output()?;
@@ -211,9 +213,16 @@ fn build(test: &str, copy: &Path, place: &Path) -> io::Result<PathBuf> {
     program.ok_or_else(|| io::Error::other(format!("the tests do not compile:\n{said}")))
 }
 
+/// Splits the name of a test in [`LIST`].
+fn package_and_module(test: &str) -> (&str, &str) {
+    test.split_once(' ').unwrap_or((test, "random_programs"))
+}
+
 /// A test with bugs in it.
 struct Found {
     program: PathBuf,
+    /// The prefix of the tests' names; `None` for all of them.
+    module: Option<String>,
     /// Time limit of a test with a planted bug.
     limit: Duration,
 }
@@ -234,6 +243,7 @@ fn test(found: &Found, number: usize, place: &Path) -> io::Result<Run> {
     let said = place.join(format!("said-{number}"));
     let mut child = Command::new(&found.program)
         .arg("--nocapture")
+        .args(&found.module)
         .env("IJK_PLANTED", number.to_string())
         .stdout(fs::File::create(&said)?)
         .stderr(Stdio::null())

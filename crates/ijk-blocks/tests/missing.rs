@@ -1,8 +1,6 @@
 //! Missing blocks: results equal those of the same tensors with all blocks stored, and the cost depends on the blocks
 //! that exist.
 
-mod within;
-
 use ijk_blocks::{
     BigTensor, Block, Error, Executor, MemoryStore, Sink, Source, StoreError, Type, Value,
 };
@@ -290,8 +288,8 @@ fn the_least_memory_that_is_named_does() {
                 executor.clone().memory_limit(1).collect(&term),
                 Err(Error::Memory { least, limit: 1 }) if least > 1
             ));
-            assert_eq!(within::within(&executor, 1, &term).unwrap(), expected);
-            assert_eq!(within::within(&executor, 1 << 16, &term).unwrap(), expected);
+            assert_eq!(crate::within::within(&executor, 1, &term).unwrap(), expected);
+            assert_eq!(crate::within::within(&executor, 1 << 16, &term).unwrap(), expected);
         }
     }
 }

@@ -1,14 +1,10 @@
 //! Random terms mean the same to the literal evaluator and the engine, and those without a type are refused.
 //!
-//! `IJK_PROGRAMS=100000 cargo test --release -p ijk-blocks --test random_terms` is a long run;
+//! `IJK_PROGRAMS=100000 cargo test --release -p ijk-blocks --test all random_terms` is a long run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one case again.
 
-mod common;
-mod environment;
-mod within;
-
-use common::{build, compare};
-use environment::number;
+use crate::common::{build, compare};
+use crate::environment::number;
 use ijk_blocks::{BlockPlan, Executor};
 use ijk_oracle::blocks::BlockCase;
 
@@ -30,7 +26,7 @@ fn terms_agree_with_the_literal_evaluator() {
         assert_eq!(found, (&dims[..], &blocks, Some(dtype)), "{seed}: {tensor}");
         let executor = &executors[seed as usize % executors.len()];
         let found = match seed % 5 {
-            0 => within::within(executor, 1 << (seed % 12), &tensor),
+            0 => crate::within::within(executor, 1 << (seed % 12), &tensor),
             _ => executor.collect(&tensor),
         };
         match (case.term.evaluate(), found) {

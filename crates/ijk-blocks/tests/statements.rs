@@ -1,11 +1,8 @@
 //! Einsums and programs in i over blocks: random ones against the literal evaluators, and what cannot run in
 //! blocks.
 
-mod cutting;
-mod environment;
-
-use cutting::cut;
-use environment::number;
+use crate::cutting::cut;
+use crate::environment::number;
 use ijk_blocks::{BigTensor, BlockPlan, Error, Executor, Problem, apply};
 use ijk_oracle::random::{Case, EinsumCase};
 use ijk_oracle::{Value, evaluate, evaluate_einsum};

@@ -1,9 +1,7 @@
 //! Zarr arrays in a bucket: what is read and written, and what happens where the server or the bucket fails.
 #![cfg(feature = "object-store")]
 
-mod bucket;
-
-use bucket::{BUCKET, Bucket, Fault, Request};
+use crate::bucket::{BUCKET, Bucket, Fault, Request};
 use ijk_blocks::{
     BigTensor, Block, Error, Executor, Saved, Source, StoreOptions, ZarrOptions, ZarrStore,
 };

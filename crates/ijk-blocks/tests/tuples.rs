@@ -1,11 +1,8 @@
 //! Statements of Einsum Tuple over blocks: random ones against the interpreter of the core IR, and what cannot
 //! run in blocks.
 
-mod cutting;
-mod environment;
-
-use cutting::cut;
-use environment::number;
+use crate::cutting::cut;
+use crate::environment::number;
 use ijk_blocks::{BigTensor, Executor, apply, apply_instance};
 use ijk_oracle::et::harness;
 use ijk_oracle::et::random::EtCase;

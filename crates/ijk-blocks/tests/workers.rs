@@ -1,7 +1,5 @@
 //! Workers: the same bits for any number of them, memory that the window bounds, and no hang when one fails.
 
-mod within;
-
 use ijk_blocks::{
     Aggregation, BigTensor, Block, BlockPlan, Error, Executor, Function, MemoryStore, Sink, Source,
     StoreError, Type, Value,
@@ -31,7 +29,7 @@ fn results_have_the_same_bits_for_any_number_of_workers() {
     for workers in [2, 3, 4, 6] {
         let executor = Executor::new().workers(workers);
         assert_eq!(bits(&executor.collect(&term).unwrap()), expected, "{workers} workers");
-        let small = within::within(&executor, 5000, &term).unwrap();
+        let small = crate::within::within(&executor, 5000, &term).unwrap();
         assert_eq!(bits(&small), expected, "{workers} workers, 5 kB or the least that does");
     }
 }
@@ -56,7 +54,7 @@ fn parts_of_long_axes_have_the_same_bits_for_any_number_of_workers() {
         for workers in [2, 3, 5, 8] {
             let executor = Executor::new().workers(workers);
             assert_eq!(bits(&executor.collect(&term).unwrap()), bits(&expected), "{workers}");
-            let small = within::within(&executor, 3000, &term).unwrap();
+            let small = crate::within::within(&executor, 3000, &term).unwrap();
             assert_eq!(bits(&small), bits(&expected), "{workers}, 3 kB or the least that does");
         }
         // A sum in another order.

@@ -2,11 +2,9 @@
 
 #![allow(unsafe_code)]
 
-mod common;
-
-use common::array::{Array, distance, modulus, same, scalar};
-use common::interpret::{Outcome, interpret, tolerance};
-use common::random::Random;
+use crate::common::array::{Array, distance, modulus, same, scalar};
+use crate::common::interpret::{Outcome, interpret, tolerance};
+use crate::common::random::Random;
 use ijk_cpu::{Engine, Level, RunError};
 use ijk_plan::plan::{
     Base, Buffer, BufferId, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Start, Step, Store,

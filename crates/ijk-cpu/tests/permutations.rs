@@ -1,9 +1,7 @@
 //! Permutations of short and long axes.
 
-mod programs;
-
+use crate::programs::{check, engines};
 use ijk_types::DType;
-use programs::{check, engines};
 
 /// Programs, and the shapes of their argument.
 const CASES: &[(&str, &[usize])] = &[

@@ -2,10 +2,8 @@
 
 #![allow(unsafe_code)]
 
-mod common;
-
-use common::array::Array;
-use common::random::Random;
+use crate::common::array::Array;
+use crate::common::random::Random;
 use ijk_cpu::{Engine, Fault, Level, PlanError, RunError};
 use ijk_plan::plan::{
     Base, Buffer, BufferId, Contraction, ContractionAxis, Grouped, Load, Narrow, Nest, NestAxis,
@@ -463,7 +461,7 @@ fn contractions_run_as_kernels_or_as_nests() {
                     let product = ijk_types::scalar::binary(map, x, y).unwrap();
                     sum = ijk_types::scalar::binary(BinaryOp::Add, sum, product).unwrap();
                 }
-                assert!(common::array::distance(sum, found.at(i * 6 + j)) < 1e-12);
+                assert!(crate::common::array::distance(sum, found.at(i * 6 + j)) < 1e-12);
             }
         }
     }

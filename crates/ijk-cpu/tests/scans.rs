@@ -2,10 +2,8 @@
 
 #![allow(unsafe_code)]
 
-mod common;
-
-use common::array::Array;
-use common::random::Random;
+use crate::common::array::Array;
+use crate::common::random::Random;
 use ijk_cpu::{Engine, Fault, Level, PlanError};
 use ijk_plan::plan::{Base, Buffer, BufferId, Place, Plan, Scan, ScanAxis, Step};
 use ijk_types::{C64, C128, DType, Monoid, Scalar, UnaryOp, scalar};

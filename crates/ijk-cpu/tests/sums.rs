@@ -1,9 +1,7 @@
 //! Sums along rows: of elements, of squares, and of squares of differences.
 
-mod programs;
-
+use crate::programs::{check, engines};
 use ijk_types::DType;
-use programs::{check, engines};
 
 /// Programs, and shapes of their arguments. Subtracted values are small, so that sums are exact.
 const CASES: &[(&str, &[&[usize]])] = &[

@@ -1,10 +1,8 @@
 //! Reductions over windows: pooling, depthwise convolution and similar, of all sizes and layouts; and combination with
 //! windows: transposed convolution.
 
-mod programs;
-
+use crate::programs::{check, engines};
 use ijk_types::DType;
-use programs::{check, engines};
 
 /// Programs, and shapes of their arguments.
 const CASES: &[(&str, &[&[usize]])] = &[

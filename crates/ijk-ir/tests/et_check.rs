@@ -5,10 +5,7 @@
 //! drawn from a seed, `# bind x=[2,3] y=[4]` for the one that fits arrays; `--rank a=2` and
 //! `--dims a=2,3` behind the last three decide.
 
-#[path = "../../../tests/suite/cases.rs"]
-mod cases;
-
-use cases::describe;
+use crate::cases::describe;
 use ijk_ir::et::{self, codes};
 use ijk_ir::et::{Checked, Overrides, Ranks, Solution};
 use ijk_syntax::{Diagnostic, Severity};
@@ -28,7 +25,7 @@ const SHOWN: usize = 12;
 #[test]
 fn et_check_cases() {
     let seen = RefCell::new(HashSet::new());
-    cases::check("et/check", |source| outcome(source, &mut seen.borrow_mut()));
+    crate::cases::check("et/check", |source| outcome(source, &mut seen.borrow_mut()));
     let seen = seen.into_inner();
     let unseen: Vec<&str> =
         codes::ALL.iter().map(|c| c.name()).filter(|c| !seen.contains(c)).collect();

@@ -4,17 +4,14 @@
 //! the program's signature and the types and shapes of its results, or each diagnostic with its
 //! place.
 
-#[path = "../../../tests/suite/cases.rs"]
-mod cases;
-
-use cases::describe;
+use crate::cases::describe;
 use ijk_ir::{Signature, compile_source, instantiate};
 use ijk_types::DType;
 use std::fmt::Write;
 
 #[test]
 fn check_cases() {
-    cases::check("check", outcome);
+    crate::cases::check("check", outcome);
 }
 
 /// Diagnostics of a program and its arguments.

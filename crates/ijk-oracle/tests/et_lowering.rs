@@ -1,7 +1,7 @@
 //! Random programs of Einsum Tuple mean the same to the evaluator and to the interpreter of their lowered form; and the
 //! programs cover all features.
 //!
-//! `IJK_PROGRAMS=50000 cargo test --release -p ijk-oracle --test et_lowering` is the full run. With
+//! `IJK_PROGRAMS=50000 cargo test --release -p ijk-oracle --test all et_lowering` is the full run. With
 //! the engine: `crates/ijk/tests/et_random.rs`.
 
 use ijk_ir::et::{Checked, Solution};

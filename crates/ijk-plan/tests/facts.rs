@@ -1,13 +1,11 @@
 //! Programs that are planned with what is known of arguments.
 
-mod support;
-
+use crate::support::stage::staged;
 use ijk_oracle::Value;
 use ijk_plan::plan::Plan;
 use ijk_plan::{Facts, Layout};
 use ijk_types::{DType, Scalar};
 use smallvec::smallvec;
-use support::stage::staged;
 
 /// Small whole numbers, or numbers that count.
 fn argument(dtype: DType, shape: &[usize]) -> Value {
@@ -28,7 +26,7 @@ fn plans(source: &str, arguments: &[(&str, DType, &[usize])]) -> [Plan; 2] {
         let layout = Layout { facts, ..Layout::contiguous(&staged.program, &staged.instance) };
         let plan = ijk_plan::plan(&staged.program, &staged.instance, &layout).unwrap();
         for (expected, found) in
-            staged.expected.iter().zip(support::run_plan(&plan, &staged.inputs))
+            staged.expected.iter().zip(crate::support::run_plan(&plan, &staged.inputs))
         {
             assert_eq!(expected.data, found, "{source}\n{plan}");
         }
@@ -84,7 +82,7 @@ fn an_argument_is_read_in_place_of_one_that_is_the_same() {
     let data = |n: u64| (0..1280u64).map(move |x| Scalar::F64(((x * 7 + n) % 11) as f64));
     let [a, b] = [data(1), data(4)].map(|data| data.collect::<Vec<_>>());
     let inputs = [a.clone(), b.clone(), a, b];
-    let expected = support::run_program(&program, &instance, &inputs);
-    assert_eq!(support::run_plan(&plan, &inputs), expected, "{plan}");
+    let expected = crate::support::run_program(&program, &instance, &inputs);
+    assert_eq!(crate::support::run_plan(&plan, &inputs), expected, "{plan}");
     assert_eq!(kernels(&plan), ["contract-semiring"], "{plan}");
 }

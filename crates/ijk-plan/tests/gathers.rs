@@ -1,12 +1,10 @@
 //! Rows at computed places: parts that are named, and rows that are read often.
 
-mod support;
-
+use crate::support::stage::staged;
 use ijk_oracle::Value;
 use ijk_plan::Layout;
 use ijk_plan::plan::{self, Node, Plan};
 use ijk_types::{DType, Scalar};
-use support::stage::staged;
 
 /// An argument: small whole numbers, or places some of which are out of range.
 fn argument(dtype: DType, shape: &[usize]) -> Value {
@@ -24,7 +22,9 @@ fn kernels(source: &str, arguments: &[(&str, DType, &[usize])]) -> (Vec<String>,
     let staged = staged(source, arguments, argument);
     let layout = Layout::contiguous(&staged.program, &staged.instance);
     let plan = ijk_plan::plan(&staged.program, &staged.instance, &layout).unwrap();
-    for (expected, found) in staged.expected.iter().zip(support::run_plan(&plan, &staged.inputs)) {
+    for (expected, found) in
+        staged.expected.iter().zip(crate::support::run_plan(&plan, &staged.inputs))
+    {
         let close = |(x, y): (&Scalar, &Scalar)| match (x, y) {
             (Scalar::F64(x), Scalar::F64(y)) => {
                 x == y || (x - y).abs() <= 1e-12 * x.abs() || x.is_nan() && y.is_nan()
@@ -171,7 +171,7 @@ fn filters_go_along_signals() {
 fn storage_tells_what_is_along() {
     let letters = [('t', 100), ('b', 32), ('k', 8)];
     let plan_of = |strides: [isize; 2]| {
-        let mut p = support::Builder::new(DType::F64, &letters);
+        let mut p = crate::support::Builder::new(DType::F64, &letters);
         let x = p.input_shape(vec![107, 32]);
         let y = p.reduce(ijk_types::Monoid::Max, (x, "[t+k]b"), "bt");
         p.output(y);

@@ -1,10 +1,8 @@
 //! Programs of the language's description: what kernels they become, and that those are right.
 
-mod support;
-
+use crate::support::checked_source;
 use DType::{Bool, F32, F64, I64};
 use ijk_types::DType;
-use support::checked_source;
 
 /// Program, arguments, kernels, number of temporaries.
 type Case<'a> = (&'a str, &'a [(DType, &'a [u64])], &'a [&'a str], usize);

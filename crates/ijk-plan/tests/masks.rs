@@ -1,13 +1,11 @@
 //! Masked sweeps: columns that blocks skip.
 
-mod support;
-
+use crate::support::{Builder, binary};
 use ijk_ir::core::{AxisId, IndexExpr, ScalarId, ScalarNode, TypeTerm};
 use ijk_plan::plan::{Narrow, Plan, Step};
 use ijk_plan::{Layout, plan};
 use ijk_types::BinaryOp::{self, *};
 use ijk_types::{DType, Literal, Monoid, Scalar, UnaryOp};
-use support::{Builder, binary};
 
 /// Queries and keys of a program, and what a mask compares.
 const ROWS: u64 = 64;
@@ -133,8 +131,8 @@ fn what_is_not_finite_is_computed_as_written() {
     for special in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for at in 0..3 {
             let inputs = inputs([0, 1, 2].map(|n| (n == at).then_some(special)));
-            let expected = support::run_program(&p.program, &p.instance, &inputs);
-            let found = support::run_plan(&plan, &inputs);
+            let expected = crate::support::run_program(&p.program, &p.instance, &inputs);
+            let found = crate::support::run_plan(&plan, &inputs);
             let nan = |all: &Vec<Scalar>| {
                 all.iter().map(|x| matches!(x, Scalar::F64(x) if x.is_nan())).collect::<Vec<_>>()
             };

@@ -1,12 +1,10 @@
 //! Effects of each pass on programs of the language; plans compute what the programs mean.
 
-mod support;
-
+use crate::support::{Builder, binary};
 use ijk_ir::core::{ScalarId, ScalarNode};
 use ijk_plan::plan::{Plan, Role, Start, Step};
 use ijk_plan::{Kernel, Layout, PlanError, plan};
 use ijk_types::{BinaryOp::*, DType, Monoid, Reducer, UnaryOp};
-use support::{Builder, binary};
 
 fn kernels(plan: &Plan) -> Vec<Kernel> {
     plan.steps.iter().map(Step::kernel).collect()
@@ -285,7 +283,7 @@ fn integer_division_can_fail() {
         |n| {
             use ijk_ir::core::{ScalarNode, TypeTerm};
             n.push(ScalarNode::Const(ijk_types::Literal::Integer(2), TypeTerm::Var(0)));
-            n.push(support::binary(Div, 0, 1));
+            n.push(crate::support::binary(Div, 0, 1));
         },
         "i",
         None,
@@ -393,7 +391,7 @@ fn rows_that_lie_apart_are_copied() {
 /// Points of each step of a program in i that is no contraction, for f64 or another type.
 fn around_contractions(dtype: DType, source: &str, shapes: &[&[u64]]) -> Vec<u64> {
     let arguments: Vec<_> = shapes.iter().map(|&shape| (dtype, shape)).collect();
-    let plan = support::checked_source(source, &arguments);
+    let plan = crate::support::checked_source(source, &arguments);
     let points = |step: &Step| match step {
         Step::Nest(nest) => Some(nest.axes.iter().map(|axis| axis.extent as u64).product()),
         _ => None,

@@ -1,12 +1,10 @@
 //! Plans of prefix reductions.
 
-mod support;
-
+use crate::support::Builder;
 use ijk_ir::core::{ScalarId, ScalarNode};
 use ijk_plan::Kernel;
 use ijk_plan::plan::{Plan, Step};
 use ijk_types::{BinaryOp::*, DType, Monoid, Reducer, UnaryOp};
-use support::Builder;
 
 fn kernels(plan: &Plan) -> Vec<Kernel> {
     plan.steps.iter().map(Step::kernel).collect()
@@ -103,7 +101,7 @@ fn exponentials_are_scanned_relative_to_levels() {
         let most = p.reduce(Monoid::Max, (x, "r[p+-1*l]"), "rp");
         let level = if own { most } else { m };
         let exponential = |nodes: &mut Vec<_>| {
-            nodes.push(support::binary(Sub, 0, 1));
+            nodes.push(crate::support::binary(Sub, 0, 1));
             nodes.push(ScalarNode::Unary(UnaryOp::Exp, ScalarId(2)));
         };
         let reduce = Some(Reducer::Monoid(Monoid::Add));

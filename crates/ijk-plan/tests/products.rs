@@ -1,12 +1,10 @@
 //! Products of many factors: they are multiplied two at a time, in a good order.
 
-mod support;
-
+use crate::support::checked_source;
 use ijk_plan::plan::{Plan, Step};
 use ijk_plan::{Layout, plan};
 use ijk_types::DType::{self, F64, I64};
 use std::time::{Duration, Instant};
-use support::checked_source;
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 

@@ -1,11 +1,9 @@
 //! Plans of quotients and remainders in indices: boxes in which indices are affine.
 
-mod support;
-
+use crate::support::checked_source;
 use ijk_plan::Kernel;
 use ijk_plan::plan::{Node, Plan, Step};
 use ijk_types::DType;
-use support::checked_source;
 
 fn planned(source: &str, shapes: &[&[u64]]) -> Plan {
     let arguments: Vec<(DType, &[u64])> = shapes.iter().map(|&shape| (DType::F32, shape)).collect();

@@ -1,11 +1,9 @@
 //! Random programs: plans compute what the programs say, for contiguous and for strided inputs.
 
-mod support;
-
+use crate::support::{Builder, binary};
 use ijk_ir::core::{ArrayId, ScalarNode};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use std::collections::BTreeMap;
-use support::{Builder, binary};
 
 /// A generator of numbers, the same every time.
 struct Random(u64);

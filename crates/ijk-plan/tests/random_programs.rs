@@ -1,7 +1,5 @@
 //! Plans of random programs compute what the surface trees mean.
 
-mod support;
-
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Contender, Lowered, compare};
 use ijk_oracle::random::{Case, Input};
@@ -29,7 +27,7 @@ fn interpret(
     let plan = plan(program, instance, &layout).map_err(|error| error.to_string())?;
     let data: Vec<_> = inputs.iter().map(|input| input.value.data.clone()).collect();
     // The interpreter panics where a scalar operation has no value.
-    let run = AssertUnwindSafe(|| support::run_plan(&plan, &data));
+    let run = AssertUnwindSafe(|| crate::support::run_plan(&plan, &data));
     let results = catch_unwind(run).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         format!("{}\n{plan}", text.unwrap_or_default())

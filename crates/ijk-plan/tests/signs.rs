@@ -1,11 +1,9 @@
 //! Signs that nobody sees, numbers that go with extremes, and types that values already have.
 
-mod support;
-
+use crate::support::checked_source;
 use ijk_plan::plan::{Node, Plan, Step};
 use ijk_types::DType::{self, F32, F64, I64};
 use ijk_types::{BinaryOp, UnaryOp};
-use support::checked_source;
 
 fn kernels(plan: &Plan) -> Vec<&str> {
     plan.steps.iter().map(|step: &Step| step.kernel().name()).collect()

@@ -2,7 +2,6 @@
 
 #[path = "support/skipping.rs"]
 mod skipping;
-mod support;
 
 use ijk_oracle::{Value, interpret};
 use ijk_plan::{Layout, plan};
@@ -18,7 +17,7 @@ fn run(case: &Case, choices: &mut BTreeMap<String, u32>) -> Result<Vec<Value>, S
     plan.choices().for_each(|choice| *choices.entry(choice).or_default() += 1);
     let data: Vec<_> = inputs.iter().map(|input| input.data.clone()).collect();
     // The interpreter panics where a scalar operation has no value.
-    let found = catch_unwind(AssertUnwindSafe(|| support::run_plan(&plan, &data)))
+    let found = catch_unwind(AssertUnwindSafe(|| crate::support::run_plan(&plan, &data)))
         .map_err(|_| format!("{plan}\n{plan:#?}"))?;
     let value = |(id, data): (&ijk_ir::core::ArrayId, Vec<_>)| Value {
         dtype: instance.dtypes[id.0 as usize],

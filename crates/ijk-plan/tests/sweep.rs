@@ -1,7 +1,5 @@
 //! Statements that are fused into sweeps, and the memory that this saves.
 
-mod support;
-
 use ijk_plan::plan::{Plan, Step, Sweep};
 use ijk_plan::{Kernel, Layout, plan};
 use ijk_types::DType;
@@ -11,7 +9,7 @@ const SOFTMAX: &str = "(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij";
 /// The plan of a program in i, all arguments matrices of `f32`, where that many bytes stay near.
 fn planned(source: &str, shapes: &[&[u64]], near: u64) -> Plan {
     let arguments: Vec<_> = shapes.iter().map(|&shape| (DType::F32, shape)).collect();
-    support::checked_source(source, &arguments);
+    crate::support::checked_source(source, &arguments);
     only_planned(source, &arguments, Some(near))
 }
 

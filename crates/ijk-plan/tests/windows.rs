@@ -1,8 +1,6 @@
 //! Plans of statements that read windows: maps that define a part of an array, functions of elements that windows
 //! share, temporaries with a row per window, and sweeps over rows of windows.
 
-mod support;
-
 use ijk_plan::plan::{Plan, Step};
 use ijk_plan::{Kernel, Layout, plan};
 use ijk_types::DType;
@@ -10,7 +8,7 @@ use ijk_types::DType;
 /// The plan of a program in i on `f32`, which computes what the program says, where so many bytes stay near.
 fn planned(source: &str, shapes: &[&[u64]], near: u64) -> Plan {
     let arguments: Vec<_> = shapes.iter().map(|&shape| (DType::F32, shape)).collect();
-    support::checked_source(source, &arguments);
+    crate::support::checked_source(source, &arguments);
     let program = ijk_ir::compile_source(source).program.expect("a program");
     let instance = ijk_ir::instantiate(&program, &arguments).expect("it fits");
     let layout = Layout { near, ..Layout::contiguous(&program, &instance) };

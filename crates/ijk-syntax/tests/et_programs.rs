@@ -4,8 +4,7 @@ use ijk_syntax::et::ast::{Assign, AssignOp, CallArg, Index, IndexOp, Value};
 use ijk_syntax::et::parse;
 
 #[allow(dead_code)]
-mod support;
-use support::without_span_texts;
+use crate::support::without_span_texts;
 
 const CONVOLUTION: &str = r#"
 # strided "valid" convolution, for any number of spatial dimensions

@@ -4,11 +4,10 @@
 //! `IJK_SOUPS` is how many of each; `IJK_SEED` starts elsewhere.
 
 #[allow(dead_code)]
-mod support;
 #[path = "support/et.rs"]
 mod texts;
 
-use support::{Random, for_each_seed, mutate};
+use crate::support::{Random, for_each_seed, mutate};
 use texts::check_text;
 
 const PIECES: [&str; 92] = [

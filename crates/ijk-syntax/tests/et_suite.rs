@@ -1,10 +1,7 @@
 //! Runs the cases of `tests/suite/et/parse`: expected are the tree printed back, and each
 //! diagnostic with its place. Every diagnostic has a case.
 
-#[path = "../../../tests/suite/cases.rs"]
-mod cases;
-
-use cases::describe;
+use crate::cases::describe;
 use ijk_syntax::Code;
 use ijk_syntax::et::{codes, parse};
 use std::cell::RefCell;
@@ -14,7 +11,7 @@ use std::fmt::Write;
 #[test]
 fn parse_cases() {
     let seen = RefCell::new(HashSet::new());
-    cases::check("et/parse", |source| outcome(source, &mut seen.borrow_mut()));
+    crate::cases::check("et/parse", |source| outcome(source, &mut seen.borrow_mut()));
     let unseen: Vec<&Code> = codes::ALL.iter().filter(|c| !seen.borrow().contains(*c)).collect();
     assert!(unseen.is_empty(), "no case for {unseen:?}");
 }

@@ -2,9 +2,7 @@
 //!
 //! `IJK_SOUPS` is how many of each; `IJK_SEED` starts elsewhere.
 
-mod support;
-
-use support::{Random, check_text, check_tokens, for_each_seed, mutate};
+use crate::support::{Random, check_text, check_tokens, for_each_seed, mutate};
 
 const PIECES: [&str; 64] = [
     "i", "ij", "ik", "j", "k", "I", "m", "a", "n", "ijk", ".", ".", "~", "~", "~", "+", "*", "-",

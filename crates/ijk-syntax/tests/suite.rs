@@ -1,16 +1,13 @@
 //! Runs the cases of `tests/suite/parse`. Expected are the tree printed back, and each diagnostic
 //! with its place.
 
-#[path = "../../../tests/suite/cases.rs"]
-mod cases;
-
-use cases::describe;
+use crate::cases::describe;
 use ijk_syntax::{Severity, parse};
 use std::fmt::Write;
 
 #[test]
 fn parse_cases() {
-    cases::check("parse", outcome);
+    crate::cases::check("parse", outcome);
 }
 
 /// Diagnostics of a program, rendered.

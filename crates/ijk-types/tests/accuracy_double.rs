@@ -1,32 +1,35 @@
 //! The functions of `f64` against double-double arithmetic, at `IJK_ULP_POINTS` arguments each.
 
-mod reference;
-
+use crate::reference::Dd;
 use ijk_types::math::double;
-use reference::Dd;
 
 /// A function, its reference, and the exponents of the arguments.
 type Case = (&'static str, fn(f64) -> f64, fn(f64) -> Dd, std::ops::Range<i32>);
 
 const CASES: [Case; 14] = [
-    ("exp", double::exp, |x| reference::exp(x.into()), -60..11),
-    ("expm1", double::expm1, |x| reference::expm1(x.into()), -300..11),
-    ("ln", |x| double::ln(x.abs()), |x| reference::ln(x.abs().into()), -1000..1000),
-    ("ln near 1", |x| double::ln(1.0 + x), |x| reference::ln((1.0 + x).into()), -52..-1),
-    ("log1p", |x| double::log1p(x.max(-0.99)), |x| reference::log1p(x.max(-0.99)), -300..1000),
-    ("tanh", double::tanh, reference::tanh, -300..8),
-    ("sigmoid", double::sigmoid, reference::sigmoid, -60..11),
-    ("sinh", double::sinh, reference::sinh, -300..10),
-    ("cosh", double::cosh, reference::cosh, -60..10),
-    ("erf", double::erf, reference::erf, -300..4),
-    ("gelu", double::gelu, reference::gelu, -300..6),
-    ("sin", double::sin, |x| reference::sin_cos(x).0, -300..30),
-    ("cos", double::cos, |x| reference::sin_cos(x).1, -30..30),
+    ("exp", double::exp, |x| crate::reference::exp(x.into()), -60..11),
+    ("expm1", double::expm1, |x| crate::reference::expm1(x.into()), -300..11),
+    ("ln", |x| double::ln(x.abs()), |x| crate::reference::ln(x.abs().into()), -1000..1000),
+    ("ln near 1", |x| double::ln(1.0 + x), |x| crate::reference::ln((1.0 + x).into()), -52..-1),
+    (
+        "log1p",
+        |x| double::log1p(x.max(-0.99)),
+        |x| crate::reference::log1p(x.max(-0.99)),
+        -300..1000,
+    ),
+    ("tanh", double::tanh, crate::reference::tanh, -300..8),
+    ("sigmoid", double::sigmoid, crate::reference::sigmoid, -60..11),
+    ("sinh", double::sinh, crate::reference::sinh, -300..10),
+    ("cosh", double::cosh, crate::reference::cosh, -60..10),
+    ("erf", double::erf, crate::reference::erf, -300..4),
+    ("gelu", double::gelu, crate::reference::gelu, -300..6),
+    ("sin", double::sin, |x| crate::reference::sin_cos(x).0, -300..30),
+    ("cos", double::cos, |x| crate::reference::sin_cos(x).1, -30..30),
     ("tan", double::tan, |x| tan(x), -300..30),
 ];
 
 fn tan(x: f64) -> Dd {
-    let (s, c) = reference::sin_cos(x);
+    let (s, c) = crate::reference::sin_cos(x);
     s / c
 }
 
@@ -74,7 +77,7 @@ fn ulps(got: f64, exact: Dd) -> f64 {
 #[test]
 fn exponentials_below_the_normal_numbers() {
     for x in (0..400_000).map(|n| -708.0 - f64::from(n) * 1e-4) {
-        let error = ulps(double::exp(x), reference::exp(x.into()));
+        let error = ulps(double::exp(x), crate::reference::exp(x.into()));
         assert!(error <= 1.0, "{x}: {error} ulp");
     }
 }
@@ -102,13 +105,13 @@ fn functions_of_one_operand() {
 fn functions_of_two_operands() {
     type Case = (&'static str, fn(f64, f64) -> f64, fn(f64, f64) -> Dd, std::ops::Range<i32>);
     let cases: [Case; 4] = [
-        ("atan2", double::atan2, reference::atan2, -20..20),
-        ("hypot", double::hypot, reference::hypot, -1000..1000),
-        ("pow", |x, y| double::pow(x.abs(), y), |x, y| reference::pow(x.abs(), y), -8..9),
+        ("atan2", double::atan2, crate::reference::atan2, -20..20),
+        ("hypot", double::hypot, crate::reference::hypot, -1000..1000),
+        ("pow", |x, y| double::pow(x.abs(), y), |x, y| crate::reference::pow(x.abs(), y), -8..9),
         (
             "pow near 1",
             |x, y| double::pow(1.0 + x, y / x),
-            |x, y| reference::pow(1.0 + x, y / x),
+            |x, y| crate::reference::pow(1.0 + x, y / x),
             -40..-1,
         ),
     ];

@@ -1,7 +1,7 @@
 //! Random einsums have the same value in the literal evaluator and on the engine: in the order of the
 //! search and in any other, whole and in slices, into new arrays and into outputs of any layout.
 //!
-//! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test einsum_random` is the full run;
+//! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test all einsum_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one einsum again.
 
 use ijk::{Einsum, Engine, Tensor};

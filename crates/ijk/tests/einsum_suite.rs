@@ -4,12 +4,9 @@
 use ijk::{DType, Einsum, Error, Tensor, TensorView};
 use std::fmt::Write;
 
-#[path = "../../../tests/suite/cases.rs"]
-mod cases;
-
 #[test]
 fn einsums() {
-    cases::check("einsum", outcome);
+    crate::cases::check("einsum", outcome);
 }
 
 fn outcome(program: &str) -> String {
@@ -29,7 +26,7 @@ fn outcome(program: &str) -> String {
         }
         Err(Error::Program(report)) => {
             for diagnostic in report.diagnostics() {
-                cases::describe(report.source(), diagnostic, &mut lines);
+                crate::cases::describe(report.source(), diagnostic, &mut lines);
             }
         }
         Err(other) => writeln!(lines, "# error {other}").unwrap(),

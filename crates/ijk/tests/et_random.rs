@@ -1,12 +1,10 @@
 //! Random programs of Einsum Tuple have the same value in the evaluator of rules 0 to 6, in the
 //! interpreter of the core IR, and on the engine; and all agree on the programs without a value.
 //!
-//! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test et_random` is the full run;
+//! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test all et_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
-mod common;
-
-use common::{Engines, Peers};
+use crate::common::{Engines, Peers};
 use ijk::et::{Bindings, Program};
 use ijk::{Engine, Error, Tensor};
 use ijk_ir::et::{Checked, Solution};
@@ -80,7 +78,7 @@ impl Outcome {
         if let Err(disagreement) = contend(peers, &small) {
             println!("made small: {disagreement}\n{small}");
         }
-        println!("again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test et_random\n");
+        println!("again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test all et_random\n");
     }
 }
 

@@ -5,10 +5,7 @@
 //! the errors. Expected numbers are worked out by hand, never by this engine: a change that leads to
 //! other numbers is wrong.
 
-#[path = "../../../tests/suite/cases.rs"]
-mod cases;
-
-use cases::describe;
+use crate::cases::describe;
 use ijk::et::Bindings;
 use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, Error, Scalar, Tensor};
@@ -30,7 +27,7 @@ const OF_SOLVER: [&str; 1] = ["index-too-large"];
 #[test]
 fn run_cases() {
     let seen = RefCell::new(HashSet::new());
-    cases::check("et/run", |source| outcome(source, &mut seen.borrow_mut()));
+    crate::cases::check("et/run", |source| outcome(source, &mut seen.borrow_mut()));
     let codes = ijk_ir::et::lower::codes::ALL.iter().map(|code| code.name()).chain(OF_SOLVER);
     let unseen: Vec<&str> = codes.filter(|code| !seen.borrow().contains(code)).collect();
     assert_eq!(unseen, ELSEWHERE.map(|(code, _)| code), "codes without a case");

@@ -1,6 +1,6 @@
 //! Wrong programs and wrong calls fail with errors, and change no output.
 
-use crate::results;
+use super::results;
 use ijk::{Engine, Error, Program};
 use ijk_oracle::harness::Lowered;
 use ijk_oracle::random::{Case, Input, Placed, Rng, View, ViewMut};

@@ -1,14 +1,12 @@
 //! Random programs have the same value in the surface evaluator, in the interpreter of the core IR and
 //! on the engine, and all agree on the programs without a value.
 //!
-//! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test random_programs` is the full run;
+//! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test all random_programs` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod misuse;
 
-use common::{Engines, Peers};
+use crate::common::{Engines, Peers};
 use ijk::{Engine, Tensor};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
@@ -171,7 +169,7 @@ impl Outcome {
             println!("made small: {disagreement}\n{small}");
         }
         println!(
-            "again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test random_programs\n"
+            "again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test all random_programs\n"
         );
     }
 }

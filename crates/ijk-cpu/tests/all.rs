@@ -1,0 +1,12 @@
+//! The tests of this crate, in one executable: each executable takes the time and the room of linking all kernels.
+
+mod common;
+mod nests;
+mod permutations;
+mod plans;
+mod programs;
+mod random_programs;
+mod scans;
+mod skipping;
+mod sums;
+mod windows;

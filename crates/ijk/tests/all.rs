@@ -1,0 +1,27 @@
+//! The tests of this crate, in one executable: each executable takes the time and the room of linking all kernels.
+
+mod book_et;
+#[path = "../../../tests/suite/cases.rs"]
+mod cases;
+mod common;
+mod einsum_macro;
+mod einsum_random;
+mod einsum_soup;
+mod einsum_suite;
+mod et;
+mod et_library;
+mod et_loops;
+mod et_masks;
+mod et_prefixes;
+mod et_random;
+mod et_suite;
+mod examples;
+mod large;
+mod macros;
+mod narrow;
+mod operations;
+mod programs;
+mod random_programs;
+mod resolved;
+mod rows;
+mod seeds;
