@@ -254,6 +254,7 @@ fn folded(fold: Fold, pairs: &ElementType) -> Option<ElementType> {
         Fold::Reduce(Reducer::ArgMax | Reducer::ArgMin) => {
             BinaryOp::Max.accepts().contains(pairs).then_some(DType::I64.into())
         }
+        Fold::Reduce(Reducer::Order(_)) => None,
     }
 }
 

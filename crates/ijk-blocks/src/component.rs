@@ -71,6 +71,7 @@ pub(crate) fn aggregation_of(program: &Program) -> Result<(Fold, Formula), TextE
     let starts = match reducer {
         Reducer::Monoid(monoid) => last.init == Init::Identity(monoid),
         Reducer::ArgMax | Reducer::ArgMin => true,
+        Reducer::Order(_) => false,
     };
     let formula = inliner.statement(last, &[]).and_then(|()| inliner.formula(last.out));
     match formula.filter(|_| starts && program.outputs == [last.out]) {

@@ -28,6 +28,8 @@ ijk_syntax::codes! {
     NEGATIVE_OUTPUT = "negative-output";
     NO_TYPE = "no-type";
     OPEN_TYPE = "open-type";
+    ORDER_LETTERS = "order-letters";
+    ORDER_PLACES = "order-places";
     OUT_OF_BOUNDS = "out-of-bounds";
     PRODUCT_OF_LETTERS = "product-of-letters";
     RANKS_DIFFER = "ranks-differ";

@@ -116,6 +116,26 @@ pub struct Statement {
     pub span: Span,
 }
 
+impl Statement {
+    /// Returns true if the last axis of the domain can be that of the places of an order: the value does not depend on
+    /// it, each place of the output is an axis of its own, and nothing is skipped.
+    pub fn has_places(&self) -> bool {
+        let Some(last) = self.domain.len().checked_sub(1) else { return false };
+        let last = AxisId(last as u32);
+        let mut axes: Vec<AxisId> = self.out_index.iter().filter_map(IndexExpr::as_axis).collect();
+        axes.sort();
+        axes.dedup();
+        let apart = axes.len() == self.out_index.len() && axes.last() == Some(&last);
+        let free = |e: &IndexExpr| !e.mentions(last);
+        let values = self.value.nodes.iter().all(|node| match node {
+            ScalarNode::Access(access) => access.index.iter().all(free),
+            ScalarNode::Index(e) | ScalarNode::Random { counter: e, .. } => free(e),
+            _ => true,
+        });
+        apart && values && self.guards.is_empty()
+    }
+}
+
 /// Elements of an array before a statement's points update them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Init {

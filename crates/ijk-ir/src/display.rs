@@ -5,7 +5,7 @@ use crate::core::{
 };
 use crate::signature::{Signature, term_text};
 use ijk_syntax::Function;
-use ijk_types::{BinaryOp, Literal, Monoid, Reducer, UnaryOp};
+use ijk_types::{BinaryOp, Literal, Monoid, Order, Reducer, UnaryOp};
 use std::fmt::{self, Write};
 
 /// An index expression with the names of a domain's axes: `2i + k - 1`.
@@ -111,6 +111,12 @@ fn reducer_name(reducer: Reducer) -> String {
         Reducer::Monoid(monoid) => monoid_name(monoid),
         Reducer::ArgMax => "@argmax".into(),
         Reducer::ArgMin => "@argmin".into(),
+        Reducer::Order(Order { descending, positions }) => match (descending, positions) {
+            (false, false) => "@sort".into(),
+            (false, true) => "@argsort".into(),
+            (true, false) => "@topk".into(),
+            (true, true) => "@argtopk".into(),
+        },
     }
 }
 

@@ -84,6 +84,13 @@ pub enum VerifyError {
         /// The axis.
         axis: String,
     },
+    /// An order stores its places along the last axis of the domain, on which neither value nor guards depend, and all
+    /// other axes by themselves.
+    #[error("statement {statement}: the last axis is not that of the places of an order")]
+    Places {
+        /// Number of the statement.
+        statement: usize,
+    },
     /// A reduction by position must drop exactly one axis.
     #[error("statement {statement}: positions along {dropped} dropped axes")]
     Positions {
@@ -210,7 +217,7 @@ impl Checker<'_> {
         if let (Some(value), Some(out)) = (value, self.program.arrays.get(statement.out.0 as usize))
         {
             let given = match statement.reduce {
-                Some(Reducer::ArgMax | Reducer::ArgMin) => TypeTerm::Fixed(DType::I64),
+                Some(reducer) if reducer.gives_positions() => TypeTerm::Fixed(DType::I64),
                 _ => value,
             };
             self.same(&place, given, out.dtype);
@@ -286,8 +293,11 @@ impl Checker<'_> {
                     self.errors.push(VerifyError::Collides { statement: n, axis });
                 }
             }
-            Some(Reducer::ArgMax | Reducer::ArgMin) if dropped != 1 => {
+            Some(Reducer::ArgMax | Reducer::ArgMin | Reducer::Order(_)) if dropped != 1 => {
                 self.errors.push(VerifyError::Positions { statement: n, dropped });
+            }
+            Some(Reducer::Order(_)) if !statement.has_places() => {
+                self.errors.push(VerifyError::Places { statement: n });
             }
             Some(_) => {}
         }

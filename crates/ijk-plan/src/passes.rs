@@ -84,7 +84,7 @@ pub(crate) const PASSES: [Pass; 23] = [
     Pass::new("fuse maps", fuse::fuse_maps),
     // Needs what remains a loop nest. Leaves slow functions of few axes in arrays.
     Pass::new("hoist", hoist::evaluate_before).skipped_from(Pressure::Highest),
-    // Needs nothing. Leaves argmax and argmin with dense outputs, as their kernels require.
+    // Needs nothing. Leaves argmax and argmin with dense outputs, and orders of elements, as their kernels require.
     Pass::new("argreduce", argreduce::densify_outputs),
     // Needs epilogues that are a power of two alone. Leaves them on the smaller operand; no dead statements.
     Pass::new("scales", scales::hoist_scales),

@@ -114,6 +114,14 @@ functions! {
     ArgMax = "@argmax", 1..=1;
     /// Position of the least; reduces one letter.
     ArgMin = "@argmin", 1..=1;
+    /// Values in ascending order; reduces one letter, and has a new one.
+    Sort = "@sort", 1..=1;
+    /// Positions in ascending order, likewise.
+    ArgSort = "@argsort", 1..=1;
+    /// Values in descending order, likewise.
+    TopK = "@topk", 1..=1;
+    /// Positions in descending order, likewise.
+    ArgTopK = "@argtopk", 1..=1;
     /// Equal.
     Eq = "@eq", 2..=2;
     /// Not equal.
@@ -170,6 +178,17 @@ impl Function {
                 | Self::Or
                 | Self::ArgMax
                 | Self::ArgMin
-        )
+        ) || self.orders()
+    }
+
+    /// Returns true if the function orders the values of a dropped letter along a new one.
+    pub const fn orders(self) -> bool {
+        matches!(self, Self::Sort | Self::ArgSort | Self::TopK | Self::ArgTopK)
+    }
+
+    /// Returns true if the function gives what no single point does: the index itself, or something of all values along
+    /// a letter.
+    pub const fn is_along(self) -> bool {
+        self.orders() || matches!(self, Self::Index | Self::ArgMax | Self::ArgMin)
     }
 }

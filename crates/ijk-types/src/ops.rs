@@ -315,4 +315,30 @@ pub enum Reducer {
     ArgMax,
     /// Position of the least value, likewise.
     ArgMin,
+    /// Value or position at each place of the order of the values along the one reduced axis.
+    Order(Order),
+}
+
+/// Stable orders of the values along an axis, and what is taken from them.
+///
+/// NaN comes after all other values in both directions; equal values, `0.0` and `-0.0` among them, and NaNs stay in
+/// the order of their positions. The places of the order are the last axis of the statement's domain, on which the
+/// value does not depend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Order {
+    /// From the greatest value to the least.
+    pub descending: bool,
+    /// Positions (i64) in the place of values.
+    pub positions: bool,
+}
+
+impl Reducer {
+    /// True if the result is a position along an axis, i64.
+    pub const fn gives_positions(self) -> bool {
+        match self {
+            Self::Monoid(_) => false,
+            Self::ArgMax | Self::ArgMin => true,
+            Self::Order(order) => order.positions,
+        }
+    }
 }

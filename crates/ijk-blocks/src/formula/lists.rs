@@ -33,7 +33,7 @@ impl ListFold {
     pub(super) fn fixed(self) -> Option<DType> {
         match self {
             Self::Reduce(Reducer::Monoid(_)) => None,
-            Self::Length | Self::Reduce(Reducer::ArgMax | Reducer::ArgMin) => Some(DType::I64),
+            Self::Length | Self::Reduce(_) => Some(DType::I64),
         }
     }
 
@@ -42,7 +42,7 @@ impl ListFold {
         match self {
             Self::Length => TypeSet::ALL,
             Self::Reduce(Reducer::Monoid(monoid)) => monoid.op().accepts(),
-            Self::Reduce(Reducer::ArgMax | Reducer::ArgMin) => BinaryOp::Max.accepts(),
+            Self::Reduce(_) => BinaryOp::Max.accepts(),
         }
     }
 }
@@ -222,7 +222,7 @@ pub(crate) fn folded(
             return numbers.try_fold(start, |sum, x| Ok(scalar::binary(monoid.op(), sum, x?)?));
         }
         Reducer::ArgMax => true,
-        Reducer::ArgMin => false,
+        Reducer::ArgMin | Reducer::Order(_) => false,
     };
     let mut best: Option<(usize, Scalar)> = None;
     for (n, x) in numbers.enumerate() {

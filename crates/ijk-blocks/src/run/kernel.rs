@@ -325,6 +325,7 @@ fn reads(step: &Step, buffer: BufferId) -> bool {
         Step::Grouped(task) => {
             [task.each.a, task.each.b, task.index].iter().any(|base| base.buffer == buffer)
         }
+        Step::Sort(sort) => sort.from.buffer == buffer,
         Step::Scan(scan) => {
             let levels = scan.levels.as_ref().map(|levels| levels.base.buffer);
             scan.from.buffer == buffer || levels == Some(buffer)

@@ -9,6 +9,7 @@ mod layout;
 mod nest;
 mod parts;
 mod scan;
+mod sort;
 mod sweep;
 
 pub(crate) use contraction::{check_contraction, check_grouped};
@@ -17,4 +18,5 @@ pub(crate) use layout::{Layout, layouts};
 pub(crate) use nest::{CheckedNest, check_nest};
 pub(crate) use parts::written_by_parts;
 pub(crate) use scan::check_scan;
+pub(crate) use sort::check_sort;
 pub(crate) use sweep::{Other, check_sweep};

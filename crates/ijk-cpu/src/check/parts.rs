@@ -83,6 +83,7 @@ fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
             let each = &task.each;
             [each.a, each.b, each.c, task.index].iter().any(|base| shares(base.buffer.0))
         }
+        Step::Sort(sort) => [sort.from, sort.to].iter().any(|base| shares(base.buffer.0)),
         Step::Scan(scan) => {
             let levels = scan.levels.as_ref().map(|levels| levels.base);
             let all = [Some(scan.from), Some(scan.to), levels];

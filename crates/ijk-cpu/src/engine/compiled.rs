@@ -208,6 +208,7 @@ fn read(plan: &Plan) -> SmallVec<[bool; 16]> {
                 note(task.each.b.buffer);
                 note(task.index.buffer);
             }
+            Step::Sort(sort) => note(sort.from.buffer),
             Step::Scan(scan) => {
                 note(scan.from.buffer);
                 scan.levels.iter().for_each(|levels| note(levels.base.buffer));

@@ -1,7 +1,8 @@
 //! Compilation of the steps of a plan, and proof that values are written before they are read.
 
 use crate::check::{
-    CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, written_by_parts,
+    CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, check_sort,
+    written_by_parts,
 };
 use crate::engine::compiled::CompileTarget;
 use crate::error::Fault;
@@ -9,11 +10,14 @@ use crate::nest::{Order, order};
 use crate::steps::grouped::GroupedProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::short_axes::is_crossed_dot;
+use crate::steps::sort::SortProgram;
 use crate::steps::sweep::SweepProgram;
 use crate::steps::{
     Program, constant_nest, contraction_nest, select, starts_from, without_reduced,
 };
-use ijk_plan::plan::{BufferId, Contraction, Grouped, Nest, Node, Place, Scan, Start, Step, Sweep};
+use ijk_plan::plan::{
+    BufferId, Contraction, Grouped, Nest, Node, Place, Scan, Sort, Start, Step, Sweep,
+};
 use ijk_types::{Monoid, Scalar};
 use std::collections::BTreeMap;
 
@@ -38,6 +42,7 @@ impl Compiler<'_> {
             Step::Contract(contraction) => self.contract(contraction, steps),
             Step::Grouped(grouped) => self.grouped(grouped, steps),
             Step::Scan(scan) => self.scan(scan),
+            Step::Sort(sort) => self.sort(sort),
             Step::Sweep(sweep) => self.sweep(sweep),
         }
     }
@@ -165,6 +170,19 @@ impl Compiler<'_> {
             });
         }
         self.wrote(scan.to.buffer);
+        Ok(())
+    }
+
+    fn sort(&mut self, sort: &Sort) -> Result<(), Fault> {
+        let covers = check_sort(sort, self.buffers)?;
+        self.ready(sort.from.buffer)?;
+        if !covers {
+            self.ready(sort.to.buffer)?;
+        }
+        if sort.places.extent > 0 && sort.rows.iter().all(|axis| axis.extent > 0) {
+            self.steps.push(SortProgram::new(sort, self.target.level)?.into());
+        }
+        self.wrote(sort.to.buffer);
         Ok(())
     }
 

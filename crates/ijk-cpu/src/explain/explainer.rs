@@ -104,6 +104,7 @@ impl PlanSteps<'_> {
             Step::Contract(task) => task.dtype,
             Step::Grouped(grouped) => grouped.each.dtype,
             Step::Scan(scan) => scan.dtype,
+            Step::Sort(sort) => sort.dtype,
             Step::Nest(nest) => nest.node_types().last().map_or(nest.store.dtype, |&dtype| dtype),
             Step::Fill(buffer, _) => self.plan.buffers[buffer.0 as usize].dtype,
             Step::Sweep(sweep) => sweep

@@ -13,6 +13,7 @@ use crate::steps::permute::PermuteProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::ShortAxesProgram;
+use crate::steps::sort::SortProgram;
 use crate::steps::sweep::SweepProgram;
 use crate::steps::window::WindowProgram;
 use ijk_plan::plan::Base;
@@ -219,6 +220,7 @@ macro_rules! with_scratch {
 
 with_scratch! {
     ScanProgram: "scan";
+    SortProgram: "sort";
     ShortAxesProgram: "short axes";
     NarrowProductProgram: "narrow product";
 }

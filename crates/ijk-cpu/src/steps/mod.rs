@@ -13,6 +13,7 @@ pub(crate) mod scan;
 mod scatter;
 pub(crate) mod select;
 pub(crate) mod short_axes;
+pub(crate) mod sort;
 pub(crate) mod sweep;
 mod window;
 
@@ -33,6 +34,7 @@ use crate::steps::permute::PermuteProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
 use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::ShortAxesProgram;
+use crate::steps::sort::SortProgram;
 use crate::steps::sweep::SweepProgram;
 use crate::steps::window::WindowProgram;
 
@@ -185,6 +187,8 @@ programs! {
     Scan(ScanProgram),
     /// A scan relative to levels.
     Relative(RelativeProgram),
+    /// An order.
+    Sort(SortProgram),
     /// A product of matrices of narrow elements.
     Narrow(NarrowProductProgram),
     /// A sum of products with many short axes.

@@ -208,6 +208,10 @@ pub(crate) const SCAN_VALUE: f64 = 0.5;
 /// For a value of a scan relative to levels.
 pub(crate) const RELATIVE_SCAN_VALUE: f64 = 1.5;
 
+/// For a value of an order and a byte of its key, and for a value that is no candidate for the first places.
+pub(crate) const SORT_BYTE: f64 = 1.5;
+pub(crate) const SORT_CANDIDATE: f64 = 0.5;
+
 // Nests.
 
 /// Most points of a nest whose outputs combine their values in the order of the domain, but all in parallel lanes: they

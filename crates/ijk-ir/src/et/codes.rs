@@ -1,6 +1,7 @@
 //! Codes of errors in checking and solving Einsum Tuple.
 
 ijk_syntax::codes! {
+    ALONG_IN_LOOP = "along-in-loop";
     AMBIGUOUS = "ambiguous";
     ARRAY_WITHOUT_BRACKETS = "array-without-brackets";
     BINDING_CONFLICT = "binding-conflict";

@@ -24,6 +24,8 @@ pub enum Standing {
     Ranked,
     /// A value.
     Value,
+    /// Along which all values are taken: `SORT(x, i)`.
+    Along,
 }
 
 /// Event of the walk.
@@ -103,6 +105,11 @@ pub fn value<'a>(v: &'a Value, visit: &mut impl FnMut(Event<'a>)) {
             value(hi, visit);
         }
         Value::Call { args, .. } => args.iter().for_each(|a| value(a, visit)),
+        Value::Along(along) => {
+            value(&along.of, visit);
+            visit(Event::Name(&along.tuple, Standing::Along));
+            along.place.iter().for_each(|e| index(e, Standing::Index, visit));
+        }
         Value::Sum(terms, _) => terms.iter().for_each(|(_, t)| value(t, visit)),
         Value::Product(first, rest, _) => {
             value(first, visit);

@@ -33,11 +33,17 @@ impl Context<'_> {
             errors.push(messages::too_large(self.program, self.statement.out, &shape));
             return None;
         }
-        if points(self.extents).is_none() {
+        let domain = match (self.statement.reduce, self.extents.split_last()) {
+            // The places of an order are no points of their own.
+            (Some(Reducer::Order(_)), Some((_, values))) => values,
+            _ => self.extents,
+        };
+        if points(domain).is_none() {
             errors.push(messages::domain_too_large(self.statement, self.extents));
         }
         match self.statement.reduce {
             Some(Reducer::ArgMax | Reducer::ArgMin) => self.check_positions(&shape, errors),
+            Some(Reducer::Order(_)) => self.check_places(errors),
             None if !empty && errors.len() == before => {
                 errors.extend(injective::check(self.program, self.statement, self.extents, &shape));
             }
@@ -109,6 +115,24 @@ impl Context<'_> {
                 None
             }
         }
+    }
+
+    fn check_places(&self, errors: &mut Vec<Diagnostic>) {
+        let (Some((places, _)), Some(axis)) = (self.extents.split_last(), self.reduced_axis())
+        else {
+            return;
+        };
+        if *places > self.extents[axis] {
+            errors.push(messages::order_places(self.statement, axis, self.extents));
+        }
+    }
+
+    /// The axis that the output does not depend on.
+    fn reduced_axis(&self) -> Option<usize> {
+        let kept = |axis: usize| {
+            self.statement.out_index.iter().any(|e| e.mentions(crate::core::AxisId(axis as u32)))
+        };
+        (0..self.extents.len()).find(|&axis| !kept(axis))
     }
 
     fn check_positions(&self, shape: &[u64], errors: &mut Vec<Diagnostic>) {

@@ -320,6 +320,29 @@ pub fn empty_position(statement: &Statement, axis: usize) -> Diagnostic {
     codes::EMPTY_POSITION.error(statement.span.into(), message)
 }
 
+/// An order with more places than values.
+#[cold]
+pub fn order_places(statement: &Statement, axis: usize, extents: &[u64]) -> Diagnostic {
+    let (values, places) = (&statement.domain[axis], extents.len() - 1);
+    let (of, at) = (&values.name, &statement.domain[places].name);
+    let (most, count) = (extents[axis], extents[places]);
+    let message = format!(
+        "letter `{at}` counts {count} places of an order of the {most} values along `{of}`"
+    );
+    let place = |axis: &crate::core::Axis| {
+        let pin = axis.pins.iter().map(|pin| match pin {
+            Pin::Number(_, span) | Pin::Name(_, span) => *span,
+        });
+        pin.chain(axis.dims.iter().map(|dim| dim.span)).next()
+    };
+    let span = place(&statement.domain[places]).unwrap_or(statement.span);
+    let error = codes::ORDER_PLACES.error(span.into(), message).with_label(count.to_string());
+    match place(values) {
+        Some(span) => error.with_related(span.into(), most.to_string()),
+        None => error,
+    }
+}
+
 #[cold]
 pub fn stores_meet(program: &Program, statement: &Statement, a: &[i64], b: &[i64]) -> Diagnostic {
     let names: Vec<&str> = statement.domain.iter().map(|axis| axis.name.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Lowering of the functions of programs to the core IR.
 
 use ijk_syntax::Function;
-use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
+use ijk_types::{BinaryOp, DType, Literal, Monoid, Order, Reducer, TypeSet, UnaryOp};
 
 /// Lowered form of a function of one operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,9 +106,17 @@ pub fn reducer(function: Function) -> Option<Reducer> {
     match function {
         Function::ArgMax => Some(Reducer::ArgMax),
         Function::ArgMin => Some(Reducer::ArgMin),
+        Function::Sort => Some(order(false, false)),
+        Function::ArgSort => Some(order(false, true)),
+        Function::TopK => Some(order(true, false)),
+        Function::ArgTopK => Some(order(true, true)),
         _ if function.reduces() => Monoid::from_op(binary(function)?).map(Reducer::Monoid),
         _ => None,
     }
+}
+
+fn order(descending: bool, positions: bool) -> Reducer {
+    Reducer::Order(Order { descending, positions })
 }
 
 /// The element types in which a literal has a value.

@@ -5,6 +5,7 @@ mod elements;
 mod extents;
 pub mod functions;
 mod letters;
+mod order;
 mod output;
 mod value;
 
@@ -22,7 +23,7 @@ use arith::ArithLowering;
 use elements::{OperandElements, ValueType};
 use ijk_syntax::ast::{self, Body, Compound, Operand, Position};
 use ijk_syntax::{Function, Span};
-use ijk_types::{DType, Literal, TypeSet};
+use ijk_types::{DType, Literal, Reducer, TypeSet};
 use letters::{LetterPlace, Letters};
 
 /// An index expression as a program, and what determines its types.
@@ -88,6 +89,9 @@ pub fn lower(
         true => output::kind(expr, &shape, &letters, source, sink).flatten(),
         false => None,
     };
+    if let Some(Reducer::Order(_)) = reduce {
+        order::give_extent(&mut letters, sink);
+    }
     if arity_fits && before == sink.errors() {
         output::check_kept(reduce, &out_index, &letters, sink);
     }

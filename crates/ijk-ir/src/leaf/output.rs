@@ -36,6 +36,9 @@ pub fn kind(
             let fits = check_arg(expr, shape, &dropped, span, sink);
             fits.then_some(reducer.map(|(r, _)| r))
         }
+        Some((order @ Reducer::Order(_), span)) => {
+            super::order::check(expr, shape, letters, source, span, sink).then_some(Some(order))
+        }
         Some((reducer, _)) if !dropped.is_empty() || folds(expr) => Some(Some(reducer)),
         Some(_) => Some(None),
         None if dropped.is_empty() => Some(None),
@@ -46,7 +49,7 @@ pub fn kind(
     }
 }
 
-fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, LetterUse)> {
+pub(super) fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, LetterUse)> {
     let pairs = letters.axes.iter().zip(&letters.uses);
     let missing = pairs.filter(|(_, uses)| uses.in_operand && !uses.in_output);
     missing.map(|(axis, uses)| (axis.name.as_str(), *uses)).collect()
@@ -54,7 +57,7 @@ fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, LetterUse)> {
 
 /// Returns true if points that no letter distinguishes may fall on one element: some output bracket holds two letters,
 /// a division or a remainder.
-fn folds(expr: &ast::IndexExpr) -> bool {
+pub(super) fn folds(expr: &ast::IndexExpr) -> bool {
     expr.output.positions.iter().any(|position| match position {
         Position::Letter(_) => false,
         Position::Bracket(arith, _) => {
@@ -112,7 +115,7 @@ pub fn check_kept(
     }
 }
 
-fn list(letters: &[(&str, LetterUse)]) -> String {
+pub(super) fn list(letters: &[(&str, LetterUse)]) -> String {
     let quoted: Vec<String> = letters.iter().map(|(name, _)| format!("`{name}`")).collect();
     match &quoted[..] {
         [] => String::new(),
@@ -201,7 +204,10 @@ pub fn reduced_type(
     let (accepts, result) = match reducer {
         None => return value,
         Some(Reducer::Monoid(monoid)) => (monoid.op().accepts(), ResultType::Same),
-        Some(Reducer::ArgMax | Reducer::ArgMin) => (TypeSet::ORDERED, ResultType::Fixed(POSITION)),
+        Some(reducer) if reducer.gives_positions() => {
+            (TypeSet::ORDERED, ResultType::Fixed(POSITION))
+        }
+        Some(_) => (TypeSet::ORDERED, ResultType::Same),
     };
     elements.apply(span, accepts, result, value, sink)
 }

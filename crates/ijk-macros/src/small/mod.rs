@@ -81,6 +81,7 @@ fn is_simple(program: &Program, statement: &Statement) -> bool {
         None => reduced == 0,
         Some(Reducer::Monoid(_)) => true,
         Some(Reducer::ArgMax | Reducer::ArgMin) => reduced == 1,
+        Some(Reducer::Order(_)) => false,
     };
     plain && known && nodes && reduces && !matches!(statement.init, Init::From(_))
 }

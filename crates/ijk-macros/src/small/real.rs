@@ -25,7 +25,7 @@ impl Requirements {
             let term = self.node(program, node, &terms);
             terms.push(term);
         }
-        let positions = matches!(statement.reduce, Some(Reducer::ArgMax | Reducer::ArgMin));
+        let positions = statement.reduce.is_some_and(Reducer::gives_positions);
         if let (Some(&value), false) = (terms.last(), positions) {
             self.same(value, program.arrays[statement.out.0 as usize].dtype);
         }
@@ -34,7 +34,7 @@ impl Requirements {
                 value,
                 match reduce {
                     Reducer::Monoid(monoid) => monoid.op().accepts(),
-                    Reducer::ArgMax | Reducer::ArgMin => TypeSet::ORDERED,
+                    Reducer::ArgMax | Reducer::ArgMin | Reducer::Order(_) => TypeSet::ORDERED,
                 },
             );
         }

@@ -24,7 +24,8 @@ impl Writer<'_> {
         let mut body = TokenStream::new();
         let value = self.value(n, &indices, &mut body);
         match statement.reduce {
-            None => (body, quote!(#value)),
+            // Orders are no loops in line.
+            None | Some(Reducer::Order(_)) => (body, quote!(#value)),
             Some(Reducer::Monoid(monoid)) => {
                 reduction(n, statement, monoid, element, &body, &value)
             }

@@ -2,10 +2,11 @@
 //! every guard holds, the value is combined with the element.
 
 use crate::EvalError;
+use crate::reference::order;
 use crate::reference::surface::advance;
 use crate::reference::value::{Value, as_i64, position, zero};
 use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
-use ijk_types::{DType, Monoid, Reducer, Scalar, random, scalar};
+use ijk_types::{DType, Monoid, Order, Reducer, Scalar, random, scalar};
 
 /// The results of a core program for some arguments, combined in lexicographic order of the points of each domain with
 /// separate rounding of each operation.
@@ -64,6 +65,9 @@ impl<'a> Memory<'a> {
     fn run(&self, statement: &Statement, extents: &[u64]) -> Result<Value, EvalError> {
         let mut out = self.initial(statement)?;
         let extents: Vec<usize> = extents.iter().map(|&n| n as usize).collect();
+        if let Some(Reducer::Order(order)) = statement.reduce {
+            return self.ordered(statement, &extents, order, out);
+        }
         let mut combiner = Combiner::new(statement, out.data.len())?;
         let mut point = vec![0; extents.len()];
         if extents.contains(&0) {
@@ -73,6 +77,42 @@ impl<'a> Memory<'a> {
             let indices: Vec<i64> = point.iter().map(|&i| i as i64).collect();
             self.visit(statement, &indices, &mut combiner, &mut out)?;
             if !advance(&mut point, &extents) {
+                return Ok(out);
+            }
+        }
+    }
+
+    /// Every value along the reduced axis, at the place that counts the values before it.
+    fn ordered(
+        &self,
+        statement: &Statement,
+        extents: &[usize],
+        order: Order,
+        mut out: Value,
+    ) -> Result<Value, EvalError> {
+        let axis = reduced_axis(statement)?;
+        let last = extents.len() - 1;
+        let mut point = vec![0; extents.len()];
+        if out.data.is_empty() {
+            return Ok(out);
+        }
+        loop {
+            let at = |n: usize, place: usize| -> Vec<i64> {
+                let mut at: Vec<i64> = point.iter().map(|&i| i as i64).collect();
+                (at[axis], at[last]) = (n as i64, place as i64);
+                at
+            };
+            let value = |n| self.value(statement, &at(n, 0))?.ok_or(EvalError::Core("a skip"));
+            let values = (0..extents[axis]).map(value).collect::<Result<Vec<_>, _>>()?;
+            for (n, place) in order::places(&values, order.descending).into_iter().enumerate() {
+                if place < extents[last] {
+                    let to = self.place(&out.shape, &statement.out_index, &at(n, place));
+                    let to = to.ok_or(EvalError::Core("a place is out of bounds"))?;
+                    out.data[to] = if order.positions { Scalar::I64(n as i64) } else { values[n] };
+                }
+            }
+            (point[axis], point[last]) = (extents[axis].saturating_sub(1), extents[last] - 1);
+            if !advance(&mut point, extents) {
                 return Ok(out);
             }
         }

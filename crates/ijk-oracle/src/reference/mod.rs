@@ -6,6 +6,7 @@ mod einsum;
 mod error;
 pub mod et;
 mod loops;
+mod order;
 pub(crate) mod surface;
 pub(crate) mod value;
 

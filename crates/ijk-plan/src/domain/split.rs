@@ -22,6 +22,9 @@ pub(crate) fn divisions(stmt: &Stmt) -> usize {
 
 /// Splits axes as long as that removes divisions. The order of points is preserved.
 pub(crate) fn split(mut stmt: Stmt) -> Stmt {
+    if stmt.orders() {
+        return stmt;
+    }
     let mut count = divisions(&stmt);
     while count > 0 && stmt.axes.len() < MAX_AXES {
         let better = candidates(&stmt).into_iter().find_map(|(axis, inner)| {
@@ -109,7 +112,9 @@ fn two_digits(axis: u32, inner: u64) -> IndexExpr {
 /// The statement without axes of one value.
 pub(crate) fn drop_unit_axes(stmt: Stmt) -> Stmt {
     let fixed = arg_axis(&stmt);
-    if stmt.axes.iter().enumerate().all(|(a, axis)| axis.extent != 1 || fixed == Some(a)) {
+    if stmt.orders()
+        || stmt.axes.iter().enumerate().all(|(a, axis)| axis.extent != 1 || fixed == Some(a))
+    {
         return stmt;
     }
     let mut axes = Vec::with_capacity(stmt.axes.len());

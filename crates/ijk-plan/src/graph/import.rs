@@ -3,8 +3,8 @@
 use super::expr::extract;
 use super::{ArrayInfo, Axis, Expr, ExprNode, Graph, Stmt, index};
 use crate::PlanError;
-use ijk_ir::core::{self, Access, Instance, Program, ScalarNode};
-use ijk_types::{DType, UnaryOp};
+use ijk_ir::core::{self, Access, AxisId, Instance, Program, ScalarNode};
+use ijk_types::{DType, Reducer, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Graph {
@@ -61,7 +61,10 @@ impl Graph {
                 .iter()
                 .map(|(e, extent)| (index::without_spans(e), *extent))
                 .collect(),
-            scan: None,
+            scan: match statement.reduce {
+                Some(Reducer::Order(_)) => Some(AxisId(extents.len() as u32 - 1)),
+                _ => None,
+            },
             span: statement.span,
         })
     }

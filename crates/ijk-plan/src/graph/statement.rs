@@ -18,6 +18,7 @@ pub(crate) struct Stmt {
     pub guards: Vec<Guard>,
     /// The axis of an inclusive scan: each element combines all values up to its own position. The output is injective
     /// in all axes, and the value is an access; a node before it is the access to the [levels](crate::plan::Levels).
+    /// Of an order, the axis of its places.
     pub scan: Option<AxisId>,
     pub span: Span,
 }
@@ -78,6 +79,11 @@ impl Stmt {
         let mut extents = Few::new();
         self.axes.iter().for_each(|axis| extents.push(axis.extent));
         extents
+    }
+
+    /// Returns true if it orders values along its one reduced axis.
+    pub(crate) fn orders(&self) -> bool {
+        matches!(self.reduce, Some(Reducer::Order(_)))
     }
 
     /// Number of points of the domain, saturating.

@@ -2,7 +2,7 @@
 
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
-use ijk_types::{DType, Reducer};
+use ijk_types::DType;
 
 /// Panics with the name of the pass if the graph is invalid.
 pub(crate) fn verify(graph: &Graph, pass: &str) {
@@ -31,6 +31,7 @@ fn check_statement(graph: &Graph, stmt: &Stmt, defined: &[bool]) -> Result<(), S
         stmt.reduce.is_some() || stmt.axes.is_empty() || stmt.points() < 2 || keeps_all(stmt),
         "a map drops an axis",
     )?;
+    ensure(!stmt.orders() || places_of_order(stmt), "an order has no axis of places")?;
     check_places(graph, stmt.out, &stmt.out_index, stmt)?;
     let mut known = true;
     stmt.for_each_read(|array| known &= defined[array.0 as usize]);
@@ -45,6 +46,18 @@ fn check_statement(graph: &Graph, stmt: &Stmt, defined: &[bool]) -> Result<(), S
         ensure(from.shape == to.shape && from.dtype == to.dtype, "initial values do not fit")?;
     }
     check_types(graph, stmt)
+}
+
+/// Tells whether one axis is reduced, and the value does not depend on that of the places.
+fn places_of_order(stmt: &Stmt) -> bool {
+    let Some(places) = stmt.scan else { return false };
+    let kept = stmt.kept_axes();
+    let depends = |e: &IndexExpr| index::depends(e, places.0 as usize);
+    let values = stmt.value.nodes.iter().flat_map(ExprNode::indices);
+    kept.iter().filter(|kept| !**kept).count() == 1
+        && kept[places.0 as usize]
+        && stmt.guards.is_empty()
+        && !values.into_iter().any(depends)
 }
 
 fn keeps_all(stmt: &Stmt) -> bool {
@@ -80,7 +93,7 @@ fn check_types(graph: &Graph, stmt: &Stmt) -> Result<(), String> {
     check_order(&stmt.value)?;
     let types = graph.node_types(&stmt.value);
     let dtype = match stmt.reduce {
-        Some(Reducer::ArgMax | Reducer::ArgMin) => DType::I64,
+        Some(reducer) if reducer.gives_positions() => DType::I64,
         _ => types[types.len() - 1],
     };
     ensure(dtype == graph.array(stmt.out).dtype, "the value has another type than the output")?;

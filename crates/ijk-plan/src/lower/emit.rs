@@ -13,7 +13,8 @@ use crate::lower::reverse;
 use crate::lower::sweep;
 use crate::lower::{contraction, grouped};
 use crate::plan::{
-    Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
+    Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Sort, Start, Step,
+    Store,
 };
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
@@ -91,6 +92,10 @@ fn emit_statement(
         steps.push(Step::Scan(scan));
         return Ok(());
     }
+    if let Some(sort) = sort(graph, buffers, stmt) {
+        steps.push(Step::Sort(sort));
+        return Ok(());
+    }
     if let Some(grouped) = grouped::grouped(graph, buffers, stmt) {
         steps.push(Step::Grouped(Box::new(grouped)));
         return Ok(());
@@ -137,6 +142,30 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
     });
     let (rows, dtype) = (others().map(axis).collect(), graph.array(stmt.out).dtype);
     Some(Scan { dtype, reduce, from, to, levels, along: axis(along), rows, span: stmt.span })
+}
+
+/// The step that orders values, if the statement does.
+fn sort(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Sort> {
+    let (Some(places), Some(Reducer::Order(order))) = (stmt.scan, stmt.reduce) else { return None };
+    let [ExprNode::Access(array, index)] = &stmt.value.nodes[..] else { return None };
+    let place = |array: ArrayId, index: &[IndexExpr]| {
+        let buffer = buffers.of(array);
+        let strides = &buffers.all[buffer.0 as usize].strides;
+        let (offset, steps) = affine(index, strides, stmt.axes.len());
+        (Base { buffer, offset }, steps)
+    };
+    let ((from, from_steps), (to, to_steps)) =
+        (place(*array, index), place(stmt.out, &stmt.out_index));
+    let axis = |a: usize| ScanAxis {
+        name: stmt.axes[a].name.clone(),
+        extent: stmt.axes[a].extent as usize,
+        from: from_steps[a],
+        to: to_steps[a],
+    };
+    let (values, places) = (stmt.kept_axes().iter().position(|kept| !kept)?, places.0 as usize);
+    let rows = (0..stmt.axes.len()).filter(|&a| a != values && a != places).map(axis).collect();
+    let (values, places, dtype) = (axis(values), axis(places), graph.array(*array).dtype);
+    Some(Sort { dtype, order, from, to, values, places, rows, span: stmt.span })
 }
 
 /// The step that initialises elements which no point reaches; `None` if they are in place.

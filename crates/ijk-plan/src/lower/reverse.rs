@@ -25,7 +25,7 @@ pub(crate) fn reverse_axes(plan: &mut Plan) {
                     .flat_map(|narrow| &mut narrow.bodies)
                     .for_each(reverse_axes);
             }
-            Step::Fill(..) | Step::Grouped(_) | Step::Scan(_) => {}
+            Step::Fill(..) | Step::Grouped(_) | Step::Scan(_) | Step::Sort(_) => {}
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::graph::expr::{can_fail, is_partial, random_can_fail};
 use crate::plan::{
-    Buffer, Contraction, Grouped, Nest, Node, NodeId, Place, Plan, Role, Scan, ScanAxis, Start,
-    Step, Sweep,
+    Buffer, Contraction, Grouped, Nest, Node, NodeId, Place, Plan, Role, Scan, ScanAxis, Sort,
+    Start, Step, Sweep,
 };
 use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 use std::fmt;
@@ -42,6 +42,8 @@ pub enum Kernel {
     ContractSemiring,
     /// An inclusive prefix reduction.
     Scan,
+    /// An order of the values of rows.
+    Sort,
     /// A nest that only moves elements.
     Copy,
     /// A nest that computes each element from one point.
@@ -58,11 +60,12 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kind.
-    pub const ALL: [Kernel; 10] = [
+    pub const ALL: [Kernel; 11] = [
         Self::Fill,
         Self::Contract,
         Self::ContractSemiring,
         Self::Scan,
+        Self::Sort,
         Self::Copy,
         Self::Map,
         Self::Reduce,
@@ -78,6 +81,7 @@ impl Kernel {
             Self::Contract => "contract",
             Self::ContractSemiring => "contract-semiring",
             Self::Scan => "scan",
+            Self::Sort => "sort",
             Self::Copy => "copy",
             Self::Map => "map",
             Self::Reduce => "reduce",
@@ -162,6 +166,7 @@ impl Step {
             Self::Grouped(grouped) if grouped.each.is_product_sum() => Kernel::Contract,
             Self::Grouped(_) => Kernel::ContractSemiring,
             Self::Scan(_) => Kernel::Scan,
+            Self::Sort(_) => Kernel::Sort,
             Self::Nest(nest) => nest.kernel(),
             Self::Sweep(_) => Kernel::Sweep,
         }
@@ -177,6 +182,7 @@ impl Step {
             Self::Contract(c) => c.cost(),
             Self::Grouped(grouped) => grouped.cost(),
             Self::Scan(scan) => scan.cost(),
+            Self::Sort(sort) => sort.cost(),
             Self::Nest(nest) => nest.cost(buffers),
             Self::Sweep(sweep) => sweep.cost(),
         }
@@ -187,7 +193,11 @@ impl Step {
         match self {
             Self::Nest(nest) => nest.is_fallible(),
             Self::Sweep(sweep) => sweep.body.is_fallible(),
-            Self::Fill(..) | Self::Contract(_) | Self::Grouped(_) | Self::Scan(_) => false,
+            Self::Fill(..)
+            | Self::Contract(_)
+            | Self::Grouped(_)
+            | Self::Scan(_)
+            | Self::Sort(_) => false,
         }
     }
 
@@ -198,6 +208,7 @@ impl Step {
             Self::Contract(c) => (c.dtype, Vec::new()),
             Self::Grouped(grouped) => (grouped.each.dtype, vec!["grouped"]),
             Self::Scan(scan) => (scan.dtype, Vec::new()),
+            Self::Sort(sort) => (sort.dtype, sort.flags()),
             Self::Nest(nest) => (nest.store.dtype, nest.flags()),
             Self::Sweep(_) => return Kernel::Sweep.to_string(),
         };
@@ -300,11 +311,41 @@ impl Scan {
     }
 }
 
+impl Sort {
+    /// Number of rows; saturating.
+    pub fn count(&self) -> u64 {
+        self.rows.iter().fold(1, |n: u64, axis| n.saturating_mul(axis.extent as u64))
+    }
+
+    /// Comparisons of a merge sort, of as much of the order as is kept.
+    fn cost(&self) -> Cost {
+        let (values, places) = (self.values.extent as u64, self.places.extent as u64);
+        let size = self.dtype.size() as u64;
+        let of = if self.order.positions { 8 } else { size };
+        let levels = u64::from((places + 1).ilog2()) + 1;
+        Cost {
+            operations: self.count().saturating_mul(values).saturating_mul(levels),
+            read: self.count().saturating_mul(values).saturating_mul(size),
+            written: self.count().saturating_mul(places).saturating_mul(of),
+        }
+    }
+
+    fn flags(&self) -> Vec<&'static str> {
+        let part = self.places.extent < self.values.extent;
+        let flags = [
+            (self.order.descending, "descending"),
+            (self.order.positions, "positions"),
+            (part, "part"),
+        ];
+        flags.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
+    }
+}
+
 impl Nest {
     fn kernel(&self) -> Kernel {
         let collides = self.axes.iter().any(|a| a.collides);
         match self.reduce {
-            Some(Reducer::ArgMax | Reducer::ArgMin) => Kernel::Arg,
+            Some(Reducer::ArgMax | Reducer::ArgMin | Reducer::Order(_)) => Kernel::Arg,
             Some(_) if collides => Kernel::Scatter,
             Some(_) => Kernel::Reduce,
             None if matches!(self.body[..], [Node::Load(_)]) => Kernel::Copy,

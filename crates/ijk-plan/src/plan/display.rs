@@ -1,7 +1,7 @@
 //! Plans as tables.
 
 use crate::plan::{
-    Buffer, BufferId, Contraction, Nest, Place, Plan, Role, Scan, Step, Sweep, SweepAxis,
+    Buffer, BufferId, Contraction, Nest, Place, Plan, Role, Scan, Sort, Step, Sweep, SweepAxis,
 };
 use ijk_types::Scalar;
 use std::fmt::{self, Write as _};
@@ -56,6 +56,7 @@ fn row(number: &str, step: &Step, buffers: &[Buffer], places: &[String]) -> [Str
             (of(g.each.c.buffer), format!("{} groups={}", contraction_axes(&g.each), g.groups))
         }
         Step::Scan(scan) => (of(scan.to.buffer), scan_axes(scan)),
+        Step::Sort(sort) => (of(sort.to.buffer), sort_axes(sort)),
         Step::Nest(nest) => (of(nest.store.base.buffer), nest_axes(nest)),
         Step::Sweep(sweep) => (Default::default(), sweep_axes(sweep)),
     };
@@ -98,6 +99,14 @@ fn contraction_axes(c: &Contraction) -> String {
         let axes = c.axes.iter().filter(|a| a.role == role);
         push_group(&mut text, name, axes.map(|a| (&a.name[..], a.extent)));
     }
+    text
+}
+
+fn sort_axes(sort: &Sort) -> String {
+    let mut text = String::new();
+    push_group(&mut text, "map", sort.rows.iter().map(|a| (&a.name[..], a.extent)));
+    push_group(&mut text, "order", [(&sort.values.name[..], sort.values.extent)].into_iter());
+    push_group(&mut text, "places", [(&sort.places.name[..], sort.places.extent)].into_iter());
     text
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod display;
 pub mod loops;
 
 use ijk_ir::core::Span;
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+use ijk_types::{BinaryOp, DType, Monoid, Order, Reducer, Scalar, UnaryOp};
 
 /// Index of a [`Buffer`] in its [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +60,8 @@ pub enum Step {
     Grouped(Box<Grouped>),
     /// `out[…, n] = reduce of from[…, 0], …, from[…, n]`.
     Scan(Scan),
+    /// `out[…, k]` = the value at place `k` of the order of `from[…, 0], from[…, 1], …`, or its position.
+    Sort(Sort),
     /// Anything else: a fused loop nest.
     Nest(Nest),
     /// Several steps fused by blocks of rows.
@@ -292,6 +294,27 @@ pub struct ScanAxis {
     pub from: isize,
     /// Stride of the output.
     pub to: isize,
+}
+
+/// Orders the values of each row; every element of `to` that the axes reach is written once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    /// Element type of the values.
+    pub dtype: DType,
+    /// Direction, and what is stored.
+    pub order: Order,
+    /// Input.
+    pub from: Base,
+    /// Output, of the values' type, or i64 for positions.
+    pub to: Base,
+    /// The axis along which values are ordered; its stride of the output is 0.
+    pub values: ScanAxis,
+    /// The axis of the places, at most as many as values; its stride of the input is 0.
+    pub places: ScanAxis,
+    /// The other axes; each combination is one row.
+    pub rows: Vec<ScanAxis>,
+    /// The expression it computes.
+    pub span: Span,
 }
 
 /// A fused loop nest: at every point of a domain evaluate `body`, combine it into the output.

@@ -73,7 +73,7 @@ impl Builder {
         let out_index = indices(out, &domain);
         let shape = out_index.iter().map(|e| extent(e, &extents)).collect();
         let dtype = match reduce {
-            Some(Reducer::ArgMax | Reducer::ArgMin) => DType::I64,
+            Some(reducer) if reducer.gives_positions() => DType::I64,
             _ => self.type_of(&value),
         };
         let out = self.array(dtype, shape);

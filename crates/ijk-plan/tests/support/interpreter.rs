@@ -1,6 +1,6 @@
 //! A literal interpreter of plans, which defines what each step means.
 
-use super::{Cell, combine, for_points, from_zero};
+use super::{Cell, combine, for_points, from_zero, places};
 use ijk_plan::plan::{self, Node, Place, Plan, Start, Step, Then};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp, random, scalar};
 use std::collections::BTreeMap;
@@ -97,6 +97,7 @@ fn run_step(memory: &mut Memory<'_>, step: &Step) {
         Step::Contract(c) => run_contraction(memory, c),
         Step::Grouped(grouped) => run_grouped(memory, grouped),
         Step::Scan(scan) => run_scan(memory, scan),
+        Step::Sort(sort) => run_sort(memory, sort),
         Step::Nest(nest) => run_nest(memory, nest),
         Step::Sweep(sweep) => {
             let counts: Vec<u64> = sweep.axes.iter().map(|a| a.blocks() as u64).collect();
@@ -160,6 +161,25 @@ fn run_grouped(memory: &mut Memory<'_>, grouped: &plan::Grouped) {
     for (at, value) in sums {
         memory.write(c.c.buffer, at, value);
     }
+}
+
+/// Orders each row.
+fn run_sort(memory: &mut Memory<'_>, sort: &plan::Sort) {
+    let extents: Vec<u64> = sort.rows.iter().map(|a| a.extent as u64).collect();
+    let strides = |f: fn(&plan::ScanAxis) -> isize| sort.rows.iter().map(f).collect::<Vec<_>>();
+    let (from, to) = (strides(|a| a.from), strides(|a| a.to));
+    for_points(&extents, |row| {
+        let at = |n: usize| sort.from.offset + dot(row, &from) + n as isize * sort.values.from;
+        let values: Vec<Scalar> =
+            (0..sort.values.extent).map(|n| memory.read(sort.from.buffer, at(n))).collect();
+        for (n, place) in places(&values, sort.order.descending).into_iter().enumerate() {
+            if place < sort.places.extent {
+                let value = if sort.order.positions { Scalar::I64(n as i64) } else { values[n] };
+                let at = sort.to.offset + dot(row, &to) + place as isize * sort.places.to;
+                memory.write(sort.to.buffer, at, value);
+            }
+        }
+    });
 }
 
 /// Scans each row from its start.

@@ -108,6 +108,17 @@ pub fn for_points(extents: &[u64], mut f: impl FnMut(&[i64])) {
     }
 }
 
+/// For each value its place in a stable order, NaN last.
+pub fn places(values: &[Scalar], descending: bool) -> Vec<usize> {
+    let is = |op, x: Scalar, y: Scalar| scalar::binary(op, x, y) == Ok(Scalar::Bool(true));
+    let op = if descending { BinaryOp::Gt } else { BinaryOp::Lt };
+    let first = |x, y| is(BinaryOp::Eq, x, x) && (is(BinaryOp::Ne, y, y) || is(op, x, y));
+    let before =
+        |m: usize, n: usize| first(values[m], values[n]) || (m < n && !first(values[n], values[m]));
+    let count = |n: usize| (0..values.len()).filter(|&m| before(m, n)).count();
+    (0..values.len()).map(count).collect()
+}
+
 /// Combines values on one element; positions keep the best value beside.
 struct Cell {
     value: Scalar,

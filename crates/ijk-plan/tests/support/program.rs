@@ -1,9 +1,9 @@
 //! A literal interpreter of core programs.
 
-use super::{Cell, combine, for_points, from_zero, uses};
+use super::{Cell, combine, for_points, from_zero, places, uses};
 use ijk_ir::core::*;
 use ijk_plan::c_strides;
-use ijk_types::{DType, Reducer, Scalar, scalar};
+use ijk_types::{DType, Order, Reducer, Scalar, scalar};
 
 /// Evaluates a program point by point.
 pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec<Scalar>> {
@@ -57,6 +57,9 @@ impl Interpreter<'_> {
             _ => from_zero(t),
         };
         let len = self.shape(s.out).iter().product::<u64>() as usize;
+        if let Some(Reducer::Order(order)) = s.reduce {
+            return self.ordered(s, extents, order);
+        }
         let mut out: Vec<Cell> = (0..len).map(|_| Cell { value: start, best: None }).collect();
         let kept: Vec<bool> =
             (0..extents.len()).map(|a| s.out_index.iter().any(|e| uses(e, a))).collect();
@@ -72,6 +75,23 @@ impl Interpreter<'_> {
             }
         });
         out.into_iter().map(|c| c.value).collect()
+    }
+
+    /// At each place the value that as many others come before.
+    fn ordered(&self, s: &Statement, extents: &[u64], order: Order) -> Vec<Scalar> {
+        let len = self.shape(s.out).iter().product::<u64>() as usize;
+        let mut rows: Vec<(usize, Vec<Scalar>)> = vec![(0, vec![]); len];
+        for_points(extents, |point| {
+            let (place, values) = &mut rows[self.position(s.out, &s.out_index, point)];
+            *place = point[point.len() - 1] as usize;
+            values.push(self.value(&s.value, point));
+        });
+        let chosen = |(place, values): (usize, Vec<Scalar>)| {
+            let at = places(&values, order.descending).iter().position(|&own| own == place);
+            let at = at.expect("no more places than values");
+            if order.positions { Scalar::I64(at as i64) } else { values[at] }
+        };
+        rows.into_iter().map(chosen).collect()
     }
 
     fn value(&self, value: &ScalarExpr, point: &[i64]) -> Scalar {

@@ -196,10 +196,37 @@ pub enum Value {
         /// All of it.
         span: Span,
     },
+    /// `SORT(x, i)`, `ARGMAX(x, i)`: something of all values along an eintup.
+    Along(Box<Along>),
     /// `a + b - c`, `-a`, `+a`: terms with whether each is negated; two or more, or one with a sign.
     Sum(Vec<(bool, Value)>, Span),
     /// `a * b / c // d`: applied from left to right.
     Product(Box<Value>, Vec<(ValueOp, Value)>, Span),
+}
+
+/// A function of all values along an eintup, of which it ranges over all positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Along {
+    /// `ARGMAX`, `ARGMIN`, or one of those that [order](crate::Function::orders).
+    pub function: crate::Function,
+    /// Where its name stands.
+    pub name: Span,
+    /// The values.
+    pub of: Value,
+    /// The eintup.
+    pub tuple: Name,
+    /// The place in the order: `SORT(x, i, k)`. None is the place that the eintup itself has: `SORT(x, i)`.
+    pub place: Option<Index>,
+    /// All of it.
+    pub span: Span,
+}
+
+impl Along {
+    /// The place in the order as it is meant; none for positions of extremes.
+    pub fn place(&self) -> Option<Index> {
+        let own = || Index::Tuple(self.tuple.clone());
+        self.function.orders().then(|| self.place.clone().unwrap_or_else(own))
+    }
 }
 
 /// Operators of a product of values.
@@ -325,6 +352,7 @@ impl Value {
         match self {
             Self::Tuple(name) => name.span,
             Self::Element(access) => access.span,
+            Self::Along(along) => along.span,
             Self::Number(_, span)
             | Self::Rank(_, span)
             | Self::Dims { span, .. }
@@ -333,6 +361,25 @@ impl Value {
             | Self::Sum(_, span)
             | Self::Product(_, _, span) => *span,
         }
+    }
+}
+
+impl Value {
+    /// Returns true if that holds for it or for a part of it.
+    pub fn any(&self, holds: &dyn Fn(&Value) -> bool) -> bool {
+        let parts = |of: &[Value]| of.iter().any(|part| part.any(holds));
+        holds(self)
+            || match self {
+                Self::Number(..) | Self::Element(_) | Self::Tuple(_) => false,
+                Self::Dims { .. } | Self::Rank(..) => false,
+                Self::Random { lo, hi, .. } => lo.any(holds) || hi.any(holds),
+                Self::Call { args, .. } => parts(args),
+                Self::Along(along) => along.of.any(holds),
+                Self::Sum(terms, _) => terms.iter().any(|(_, term)| term.any(holds)),
+                Self::Product(first, rest, _) => {
+                    first.any(holds) || rest.iter().any(|(_, factor)| factor.any(holds))
+                }
+            }
     }
 }
 

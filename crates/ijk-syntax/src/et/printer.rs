@@ -233,6 +233,12 @@ impl Written for Value {
             Self::Call { function, args, .. } => {
                 write_call(f, &words::spelling(*function, args.len()), args)
             }
+            Self::Along(along) => {
+                let name = words::along_name(along.function);
+                write!(f, "{name}({}, {}", along.of, along.tuple)?;
+                along.place.iter().try_for_each(|place| write!(f, ", {place}"))?;
+                f.write_str(")")
+            }
             Self::Sum(..) | Self::Product(..) => Ok(()),
         }
     }

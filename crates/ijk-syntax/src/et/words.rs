@@ -24,6 +24,16 @@ const OPERATORS: [(&str, Function, usize); 5] = [
     ("POW", Function::Pow, 2),
 ];
 
+/// Functions of all values along an eintup: `ARGMAX(x, i)`, `SORT(x, i)`.
+const ALONG: [(&str, Function); 6] = [
+    ("ARGMAX", Function::ArgMax),
+    ("ARGMIN", Function::ArgMin),
+    ("SORT", Function::Sort),
+    ("ARGSORT", Function::ArgSort),
+    ("TOPK", Function::TopK),
+    ("ARGTOPK", Function::ArgTopK),
+];
+
 /// The value of the constant of that name.
 pub(super) fn constant(name: &str) -> Option<f64> {
     CONSTANTS.iter().find(|(n, _)| *n == name).map(|&(_, value)| value)
@@ -57,7 +67,10 @@ pub(super) fn reduction(name: &str) -> Option<&'static str> {
 /// Returns true for words that cannot be names.
 pub(super) fn is_reserved(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
-        && (KEYWORDS.contains(&word) || constant(word).is_some() || function(word).is_some())
+        && (KEYWORDS.contains(&word)
+            || constant(word).is_some()
+            || function(word).is_some()
+            || along(word).is_some())
 }
 
 /// The function of that name, and how many operands it takes.
@@ -65,15 +78,26 @@ pub(super) fn function(name: &str) -> Option<(ValueFunction, usize)> {
     functions().find(|(n, _, _)| n.is(name)).map(|(_, f, operands)| (ValueFunction(f), operands))
 }
 
+/// The function of that name of all values along an eintup.
+pub(super) fn along(name: &str) -> Option<Function> {
+    ALONG.iter().find(|(own, _)| *own == name).map(|(_, function)| *function)
+}
+
+/// The name of a function of all values along an eintup.
+pub(super) fn along_name(function: Function) -> &'static str {
+    ALONG.iter().find(|(_, own)| *own == function).map_or("", |(name, _)| name)
+}
+
 /// The function whose name differs in small letters only, and its name.
 pub(super) fn function_in_capitals(name: &str) -> Option<String> {
     let capitals = name.to_ascii_uppercase();
-    function(&capitals).is_some().then_some(capitals)
+    (function(&capitals).is_some() || along(&capitals).is_some()).then_some(capitals)
 }
 
 /// The names of all functions.
 pub(super) fn function_names() -> impl Iterator<Item = String> {
-    functions().map(|(name, _, _)| name.text())
+    let along = ALONG.iter().map(|(name, _)| (*name).to_owned());
+    functions().map(|(name, _, _)| name.text()).chain(along)
 }
 
 /// Spelling of a function of that many operands.
@@ -113,8 +137,7 @@ impl FunctionName {
 /// Every function with its name and number of operands.
 fn functions() -> impl Iterator<Item = (FunctionName, Function, usize)> + Clone {
     let named = Function::ALL.iter().copied().filter_map(|f| {
-        let positions = matches!(f, Function::Index | Function::ArgMax | Function::ArgMin);
-        let name = f.spelling().strip_prefix('@').filter(|_| !positions)?;
+        let name = f.spelling().strip_prefix('@').filter(|_| !f.is_along())?;
         Some((FunctionName::Small(name), f, f.operands().1))
     });
     let operators = OPERATORS.iter().map(|&(name, f, n)| (FunctionName::Capitals(name), f, n));
@@ -132,12 +155,17 @@ mod tests {
         assert_eq!(function("AND"), Some((ValueFunction(Function::And), 2)));
         assert_eq!(function("WHERE"), Some((ValueFunction(Function::Where), 3)));
         assert_eq!(function("I64"), Some((ValueFunction(Function::CastI64), 1)));
-        assert_eq!(function("ARGMAX").or(function("exp")).or(function("+")), None);
+        assert_eq!(function("SORT").or(function("exp")).or(function("+")), None);
     }
 
     #[test]
     fn spellings_are_names() {
         for name in function_names() {
+            if let Some(function) = along(&name) {
+                assert_eq!(along_name(function), name);
+                assert!(is_reserved(&name));
+                continue;
+            }
             let (f, operands) = function(&name).expect("a function");
             assert_eq!(spelling(f, operands), name);
             assert!(is_reserved(&name));

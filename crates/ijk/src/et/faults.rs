@@ -54,6 +54,7 @@ fn find(value: &Value, fault: &RunError, spans: &mut Vec<Span>) {
         | Value::Rank(..) => {}
         Value::Random { lo, hi, .. } => [lo, hi].into_iter().for_each(|v| find(v, fault, spans)),
         Value::Call { args, .. } => args.iter().for_each(|v| find(v, fault, spans)),
+        Value::Along(along) => find(&along.of, fault, spans),
         Value::Sum(terms, _) => terms.iter().for_each(|(_, v)| find(v, fault, spans)),
         Value::Product(first, rest, _) => {
             find(first, fault, spans);

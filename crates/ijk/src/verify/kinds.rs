@@ -61,6 +61,10 @@ impl Kinds {
                 if divides { Kind::Float } else { self.join(factors) }
             }
             Value::Call { function, args, .. } => self.function(function.0, args),
+            Value::Along(along) => match along.function {
+                F::Sort | F::TopK => self.value(&along.of),
+                _ => Kind::Int,
+            },
         }
     }
 
@@ -96,6 +100,7 @@ fn casts(v: &Value) -> bool {
             single || args.iter().any(casts)
         }
         Value::Random { lo, hi, .. } => casts(lo) || casts(hi),
+        Value::Along(along) => casts(&along.of),
         Value::Sum(terms, _) => terms.iter().any(|(_, term)| casts(term)),
         Value::Product(first, rest, _) => casts(first) || rest.iter().any(|(_, f)| casts(f)),
         _ => false,

@@ -21,7 +21,7 @@ use super::kinds::{Kind, Kinds};
 use ijk_syntax::Function as F;
 use ijk_syntax::Span;
 use ijk_syntax::et::ast::{
-    Access, Assign, AssignOp, Index, Name, Number, Program, Statement, Value, ValueFunction,
+    Access, Along, Assign, AssignOp, Index, Name, Number, Program, Statement, Value, ValueFunction,
     ValueOp,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,6 +166,12 @@ impl Builder {
             }
             Value::Product(first, rest, _) => Some(self.product(first, rest)),
             Value::Call { function, args, .. } => Some(self.function(function.0, args, v)),
+            // At each place, an order of values moves by no more than the bound of all of them.
+            Value::Along(along) => {
+                let of = self.error(&along.of)?;
+                let most = Along { function: F::TopK, of, place: Some(FIRST), ..(**along).clone() };
+                Some(Value::Along(Box::new(most)))
+            }
         }
     }
 
@@ -239,6 +245,10 @@ fn replayed(v: &Value) -> Value {
             args: args.iter().map(replayed).collect(),
             span: *span,
         },
+        Value::Along(along) => {
+            let of = replayed(&along.of);
+            Value::Along(Box::new(Along { of, ..(**along).clone() }))
+        }
         Value::Sum(terms, span) => Value::Sum(terms.iter().map(again).collect(), *span),
         Value::Product(first, rest, span) => {
             let rest = rest.iter().map(|(op, factor)| (*op, replayed(factor))).collect();
@@ -258,6 +268,8 @@ fn magnitude(v: &Value) -> Value {
 
 /// Step of the difference quotient: large against rounding, small against terms of second order.
 const STEP: f64 = 1e-3;
+/// The first place of an order.
+const FIRST: Index = Index::Integer(0, NOWHERE);
 const NOWHERE: Span = Span { start: 0, end: 0 };
 
 fn name(text: &str) -> Name {
@@ -356,6 +368,13 @@ fn used(v: &Value, found: &mut BTreeSet<String>) {
         Value::Dims { coord, .. } => coord.iter().for_each(|index| tuples(index, found)),
         Value::Random { lo, hi, .. } => [lo, hi].into_iter().for_each(|v| used(v, found)),
         Value::Call { args, .. } => args.iter().for_each(|arg| used(arg, found)),
+        Value::Along(along) => {
+            let mut inner = BTreeSet::new();
+            used(&along.of, &mut inner);
+            inner.remove(&along.tuple.text);
+            found.extend(inner);
+            along.place().iter().for_each(|index| tuples(index, found));
+        }
         Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| used(term, found)),
         Value::Product(first, rest, _) => {
             used(first, found);

@@ -60,6 +60,11 @@ impl<'a> TermBuilder<'a> {
         for (place, axis) in order.iter().enumerate() {
             axis.iter().for_each(|&axis| self.places[axis] = place);
         }
+        if let Some(Reducer::Order(_)) = self.statement.reduce {
+            return self.refuse(
+                "an order of all values along an axis is computed in memory only: apply the program to arrays",
+            );
+        }
         let formula = self.formula()?;
         let points = self.points(&kept)?;
         self.fit(order.len(), kept.len())?;

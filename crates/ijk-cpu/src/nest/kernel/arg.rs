@@ -214,6 +214,6 @@ pub(crate) fn arg(reducer: Reducer, t: DType, level: Level) -> Option<ArgKernels
     match reducer {
         Reducer::ArgMax => of!(Greatest, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
         Reducer::ArgMin => of!(Least, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Reducer::Monoid(_) => None,
+        Reducer::Monoid(_) | Reducer::Order(_) => None,
     }
 }

@@ -17,8 +17,12 @@ pub fn judge(program: &Program, names: &Names, sink: &mut Sink) {
         }
     }
     for statement in 0..program.statements.len() {
+        if let Some(around) = program.loops_around(statement).last() {
+            along(&program.statements[statement].value, around, sink);
+        }
         for (own, condition) in program.conditions_after(statement) {
             range(program, own, condition, names, sink);
+            along(condition, &program.loops[own], sink);
             if let Some(span) = random(condition) {
                 let message = "a condition of `UNTIL` draws random numbers";
                 let error = codes::UNTIL_RANDOM.error(span, message);
@@ -67,6 +71,17 @@ fn range(program: &Program, own: usize, condition: &Value, names: &Names, sink: 
     }
 }
 
+/// Reports what a loop can't take of all values along an eintup.
+fn along(value: &Value, around: &Loop, sink: &mut Sink) {
+    walk::value(value, &mut |event| {
+        let Event::Name(name, Standing::Along) = event else { return };
+        let message = format!("what depends on all values along `{}` stands in a loop", name.text);
+        let error = codes::ALONG_IN_LOOP.error(name.span, message);
+        let error = error.with_related(around.span, "the loop");
+        sink.push(error.with_hint("a statement before or after the loop can have it"));
+    });
+}
+
 /// The first `RANDOM` of a value.
 fn random(value: &Value) -> Option<Span> {
     match value {
@@ -77,6 +92,7 @@ fn random(value: &Value) -> Option<Span> {
         | Value::Rank(..) => None,
         Value::Random { span, .. } => Some(*span),
         Value::Call { args, .. } => args.iter().find_map(random),
+        Value::Along(along) => random(&along.of),
         Value::Sum(terms, _) => terms.iter().find_map(|(_, term)| random(term)),
         Value::Product(first, rest, _) => {
             random(first).or_else(|| rest.iter().find_map(|(_, factor)| random(factor)))

@@ -324,7 +324,9 @@ impl<'a> Ranker<'a> {
             Value::Element(access) => {
                 self.access(access, Role::Right, None);
             }
-            Value::Tuple(name) => self.bare(name),
+            Value::Tuple(name) => {
+                self.bare(name, "is a value, as only an eintup of rank 1 can be without `[…]`");
+            }
             Value::Dims { of, coord, span } => self.dims(of, coord.as_deref(), *span),
             Value::Rank(of, _) => {
                 self.total(of, Around::Free);
@@ -334,6 +336,16 @@ impl<'a> Ranker<'a> {
                 self.value(hi);
             }
             Value::Call { args, .. } => args.iter().for_each(|a| self.value(a)),
+            Value::Along(along) => {
+                self.value(&along.of);
+                self.bare(
+                    &along.tuple,
+                    "is what values are taken along, as only an eintup of rank 1 can be",
+                );
+                if let Some(place) = &along.place {
+                    self.coordinate(place, None);
+                }
+            }
             Value::Sum(terms, _) => terms.iter().for_each(|(_, t)| self.value(t)),
             Value::Product(first, rest, _) => {
                 self.value(first);
@@ -342,10 +354,9 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    fn bare(&mut self, name: &Name) {
+    fn bare(&mut self, name: &Name, why: &str) {
         match self.found.shape(&name.text) {
             Some(shape) => {
-                let why = "is a value, as only an eintup of rank 1 can be without `[…]`";
                 self.is_one(RankNode(shape.0), name.span, why);
             }
             None => {

@@ -56,6 +56,10 @@ pub fn value(v: &Value, visit: &mut dyn FnMut(&Access, AccessUse)) {
             value(hi, visit);
         }
         Value::Call { args, .. } => args.iter().for_each(|arg| value(arg, visit)),
+        Value::Along(along) => {
+            value(&along.of, visit);
+            along.place.iter().for_each(|e| index(e, AccessUse::Extent, visit));
+        }
         Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| value(term, visit)),
         Value::Product(first, rest, _) => {
             value(first, visit);

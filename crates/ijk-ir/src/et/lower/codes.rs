@@ -1,6 +1,7 @@
 //! Codes of errors in lowering Einsum Tuple.
 
 ijk_syntax::codes! {
+    ALONG_NOTHING = "along-nothing";
     ARRAY_TOO_LARGE = "array-too-large";
     DOMAIN_TOO_LARGE = "domain-too-large";
     INDEX_NESTED = "index-nested";
@@ -11,7 +12,9 @@ ijk_syntax::codes! {
     LOOP_EXTENT = "loop-extent";
     LOOP_TYPE = "loop-type";
     NOT_ORDERED = "not-ordered";
+    NOT_WITHIN = "not-within";
     OPERAND_TYPE = "operand-type";
+    PLACES = "places";
     RANDOM_BOUNDS = "random-bounds";
     STAR_EXTENT = "star-extent";
     TOO_MANY_AXES = "too-many-axes";

@@ -2,7 +2,7 @@
 
 use super::codes;
 use crate::text::quote;
-use ijk_syntax::et::ast::{Access, Name};
+use ijk_syntax::et::ast::{Access, Along, Name};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{DType, TypeSet};
 
@@ -99,6 +99,44 @@ pub fn component_count(source: &str, span: Span, found: u64) -> Diagnostic {
     let text = quote(source, span, "it");
     let message = format!("{text} has {found} components, but a value is one number");
     Diagnostic::error(span, message).with_hint("choose one of them: `[…]`")
+}
+
+/// Values along an eintup of which some are out of bounds.
+#[cold]
+pub fn along_skips(source: &str, along: &Along) -> Diagnostic {
+    let text = quote(source, along.of.span(), "a value");
+    let tuple = &along.tuple.text;
+    let message = format!(
+        "{text} is out of bounds at some points, but all values along `{tuple}` are ordered"
+    );
+    codes::NOT_WITHIN.error(along.of.span(), message).with_related(along.name, "by this").with_hint(
+        "a statement before gives all of them a value: what is out of bounds is 0 in `z[…] = …`",
+    )
+}
+
+/// An order with more places than values.
+#[cold]
+pub fn places(source: &str, along: &Along, count: u64, values: u64) -> Diagnostic {
+    let tuple = &along.tuple;
+    let span = along.place.as_ref().map_or(tuple.span, ijk_syntax::et::ast::Index::span);
+    let text = quote(source, span, "the place");
+    let message = format!(
+        "{text} has {count} places of an order of the {values} values along `{}`",
+        tuple.text
+    );
+    codes::PLACES
+        .error(span, message)
+        .with_label(count.to_string())
+        .with_related(tuple.span, values.to_string())
+}
+
+/// The position of an extreme among no values.
+#[cold]
+pub fn along_nothing(along: &Along) -> Diagnostic {
+    let tuple = &along.tuple;
+    let message =
+        format!("`{}` is empty: no position along it is that of an extreme value", tuple.text);
+    codes::ALONG_NOTHING.error(tuple.span, message)
 }
 
 #[cold]

@@ -6,6 +6,7 @@
 //! stage.
 
 mod accesses;
+mod along;
 mod call;
 pub mod codes;
 mod index;

@@ -69,6 +69,19 @@ impl StageBuilder {
         self.current[array] = Some((id, true));
     }
 
+    /// Returns true if the last statement defines an array of its own, of that type and shape.
+    pub fn is_made(&self, id: ArrayId, dtype: DType, shape: &[u64]) -> bool {
+        let last = self.program.statements.last();
+        let of_surface = self.current.iter().flatten().any(|(own, _)| *own == id);
+        let same = self.dtype(id) == dtype && self.instance.shapes[id.0 as usize] == shape;
+        last.is_some_and(|last| last.out == id) && !of_surface && same
+    }
+
+    /// The extents of an array here.
+    pub fn shape(&self, id: ArrayId) -> &[u64] {
+        &self.instance.shapes[id.0 as usize]
+    }
+
     /// The element type of an array here.
     pub fn dtype(&self, id: ArrayId) -> DType {
         self.instance.dtypes[id.0 as usize]

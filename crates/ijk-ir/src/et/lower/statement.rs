@@ -8,6 +8,7 @@ use crate::core::{self, ArrayId, Axis, AxisId, IndexExpr, Init, ScalarExpr, Scal
 use crate::instantiate::bounds::{bytes, points};
 use crate::limits::{MAX_LETTERS, MAX_RANK};
 use crate::text::slice;
+use ijk_syntax::Span;
 use ijk_syntax::et::ast::{AssignOp, Statement};
 use ijk_types::{DType, Monoid, Reducer, UnaryOp};
 
@@ -33,7 +34,7 @@ impl Lowering<'_> {
     fn lowered(&mut self, statement: &Statement, array: usize) -> Option<Version> {
         let names = variables::variables(self.known.checked, statement);
         let scope = &mut Scope::new(&self.known, &mut self.stage, &mut self.errors, names);
-        scope.fits(statement)?;
+        scope.fits(statement.span)?;
         let index = scope.indices(&statement.left.indices, self.known.places(array));
         let old = self.known.versions[array].clone();
         let shape = match &old {
@@ -51,6 +52,12 @@ impl Lowering<'_> {
         let (nodes, dtype) = (builder.finish(), value?.kind.dtype());
         let (shape, index) = (shape?, index?);
         scope.holds(statement, dtype, &shape)?;
+        if former.is_none()
+            && let Some(whole) = scope.whole(&nodes, (dtype, &shape), &index)
+        {
+            scope.stage.define(array, whole);
+            return Some(Version::known(dtype, shape));
+        }
         let monoid = monoid(statement.assign.op);
         let init = match former {
             Some(_) => Init::From(scope.former(array, dtype, &shape)),
@@ -120,17 +127,17 @@ impl ValueBuilder<'_, '_, '_> {
 
 impl Scope<'_, '_> {
     /// Checks the size of the domain.
-    pub(super) fn fits(&mut self, statement: &Statement) -> Option<()> {
+    pub(super) fn fits(&mut self, span: Span) -> Option<()> {
         let source = &self.known.checked.source;
         if self.domain.len() > MAX_LETTERS {
             let found = self.domain.len();
-            let message = messages::too_many_axes(source, statement.span, found, MAX_LETTERS);
+            let message = messages::too_many_axes(source, span, found, MAX_LETTERS);
             return self.fail(message);
         }
         if !self.is_empty() && points(&self.extents).is_none() {
             let names = self.domain.iter().map(|axis| axis.name.clone());
             let extents: Vec<_> = names.zip(self.extents.iter().copied()).collect();
-            let message = messages::domain_too_large(source, statement.span, &extents);
+            let message = messages::domain_too_large(source, span, &extents);
             return self.fail(message);
         }
         Some(())
@@ -145,6 +152,23 @@ impl Scope<'_, '_> {
             shape.extend(self.check(dims)??);
         }
         Some(shape)
+    }
+
+    /// The array that was just made for the value, if the statement gives each element the one at its own index.
+    fn whole(
+        &self,
+        value: &ScalarExpr,
+        (dtype, shape): (DType, &[u64]),
+        index: &[IndexExpr],
+    ) -> Option<ArrayId> {
+        let [ScalarNode::Access(access)] = &value.nodes[..] else { return None };
+        let made = self.stage.is_made(access.array, dtype, shape);
+        let plain = index.len() == self.domain.len() && index.iter().all(|e| e.as_axis().is_some());
+        let apart = index.iter().enumerate().all(|(n, e)| !index[..n].contains(e));
+        // A sum makes 0 of -0.
+        let exact = !dtype.is_float();
+        let whole = made && plain && apart && exact && access.index == index;
+        (whole && self.guards.is_empty()).then_some(access.array)
     }
 
     /// Checks that the size of an array fits in memory.

@@ -28,9 +28,9 @@ pub struct ValueBuilder<'b, 's, 'a> {
     /// The statement.
     pub scope: &'b mut Scope<'s, 'a>,
     nodes: Vec<ScalarNode>,
-    seed: u64,
+    pub(super) seed: u64,
     /// The ordinal of the next `RANDOM` in the program's text.
-    site: u64,
+    pub(super) site: u64,
     /// An error about too many operations was reported.
     too_long: bool,
 }
@@ -82,6 +82,7 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
                 let args = args.into_iter().collect::<Option<Vec<_>>>()?;
                 self.call(*function, *name, &args, span)
             }
+            Value::Along(along) => self.along(along),
             Value::Sum(terms, _) => self.sum(terms, span),
             Value::Product(first, rest, _) => self.product(first, rest),
         }

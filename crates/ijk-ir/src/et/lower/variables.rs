@@ -1,7 +1,7 @@
 //! The variables of a statement: the eintups that its points range over.
 
 use crate::et::Checked;
-use ijk_syntax::et::ast::{Access, Index, Name, Statement, Value};
+use ijk_syntax::et::ast::{Access, Along, Index, Name, Statement, Value};
 
 /// Names of a statement's variables in the order of their first appearance, left side first. What
 /// stands in `DIMS()` and `RANK()` is not used as a variable.
@@ -9,6 +9,14 @@ pub fn variables<'a>(checked: &Checked, statement: &'a Statement) -> Vec<&'a str
     let mut found = VariableNames { checked, names: Vec::new() };
     found.indices(&statement.left.indices);
     found.value(&statement.value);
+    found.names
+}
+
+/// Names of the eintups that the values along an eintup range over, that one included.
+pub fn inner<'a>(checked: &Checked, along: &'a Along) -> Vec<&'a str> {
+    let mut found = VariableNames { checked, names: Vec::new() };
+    found.value(&along.of);
+    found.name(&along.tuple);
     found.names
 }
 
@@ -22,6 +30,7 @@ pub fn sites(value: &Value) -> u64 {
         | Value::Rank(..) => 0,
         Value::Random { lo, hi, .. } => 1 + sites(lo) + sites(hi),
         Value::Call { args, .. } => args.iter().map(sites).sum(),
+        Value::Along(along) => sites(&along.of),
         Value::Sum(terms, _) => terms.iter().map(|(_, term)| sites(term)).sum(),
         Value::Product(first, rest, _) => {
             sites(first) + rest.iter().map(|(_, factor)| sites(factor)).sum::<u64>()
@@ -36,8 +45,12 @@ struct VariableNames<'c, 'a> {
 
 impl<'a> VariableNames<'_, 'a> {
     fn name(&mut self, name: &'a Name) {
-        if self.checked.tuple(&name.text).is_some() && !self.names.contains(&&name.text[..]) {
-            self.names.push(&name.text);
+        self.text(&name.text);
+    }
+
+    fn text(&mut self, name: &'a str) {
+        if self.checked.tuple(name).is_some() && !self.names.contains(&name) {
+            self.names.push(name);
         }
     }
 
@@ -78,6 +91,16 @@ impl<'a> VariableNames<'_, 'a> {
                 self.value(hi);
             }
             Value::Call { args, .. } => args.iter().for_each(|arg| self.value(arg)),
+            Value::Along(along) => {
+                let inner = inner(self.checked, along);
+                let free = inner.into_iter().filter(|name| *name != along.tuple.text);
+                free.for_each(|name| self.text(name));
+                match &along.place {
+                    Some(place) => self.index(place),
+                    None if along.function.orders() => self.name(&along.tuple),
+                    None => {}
+                }
+            }
             Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| self.value(term)),
             Value::Product(first, rest, _) => {
                 self.value(first);

@@ -1,6 +1,6 @@
 //! Features that runs must cover, derived from the defining tables if there are any.
 
-use crate::generate::et::print::function_name;
+use crate::generate::et::print::{along_name, function_name};
 use ijk_syntax::Function;
 use ijk_types::{DType, UnaryOp};
 
@@ -19,8 +19,10 @@ pub fn expected_of_et() -> Vec<String> {
     }
     for function in Function::ALL {
         let operators = [Function::Add, Function::Mul, Function::Sub, Function::Div];
-        let positions = [Function::Index, Function::ArgMax, Function::ArgMin];
-        if !operators.contains(function) && !positions.contains(function) {
+        if function.is_along() && *function != Function::Index {
+            all.push(format!("along: {}", along_name(*function)));
+        }
+        if !operators.contains(function) && !function.is_along() {
             all.push(format!("function: {}", function_name(*function, function.operands().1)));
         }
     }

@@ -1,7 +1,7 @@
 //! Productions, and rows of the table of extents.
 
 use super::Notes;
-use crate::generate::et::print::{function_name, spelled};
+use crate::generate::et::print::{along_name, function_name, spelled};
 use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{
     Access, Bound, Index, IndexOp, Program, Quantity, Relation, Statement, Value, ValueOp,
@@ -274,6 +274,17 @@ impl Notes<'_> {
                 self.count(format!("function: {}", function_name(function.0, args.len())));
                 args.iter().for_each(|arg| self.of_value(arg, left));
                 "function"
+            }
+            Value::Along(along) => {
+                self.count(format!("along: {}", along_name(along.function)));
+                self.of_value(&along.of, left);
+                match &along.place {
+                    None => "along",
+                    Some(place) => {
+                        self.index("place", place);
+                        "along with a place"
+                    }
+                }
             }
             Value::Sum(terms, _) => {
                 terms.iter().for_each(|(_, term)| self.of_value(term, left));

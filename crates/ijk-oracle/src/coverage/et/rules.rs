@@ -187,6 +187,7 @@ impl Notes<'_> {
             Value::Call { args, .. } => {
                 args.iter().for_each(|arg| self.bounds_of_random(arg, is_tuple));
             }
+            Value::Along(along) => self.bounds_of_random(&along.of, is_tuple),
             Value::Sum(terms, _) => {
                 terms.iter().for_each(|(_, term)| self.bounds_of_random(term, is_tuple));
             }
@@ -299,6 +300,7 @@ fn of_value<'p>(value: &'p Value, found: &mut Vec<&'p str>) {
             of_value(hi, found);
         }
         Value::Call { args, .. } => args.iter().for_each(|arg| of_value(arg, found)),
+        Value::Along(along) => of_value(&along.of, found),
         Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| of_value(term, found)),
         Value::Product(first, rest, _) => {
             of_value(first, found);

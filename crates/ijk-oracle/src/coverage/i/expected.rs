@@ -43,6 +43,9 @@ pub fn expected() -> Vec<String> {
         if !t.is_complex() {
             all.push(format!("reducer: ArgMax {t}"));
             all.push(format!("reducer: ArgMin {t}"));
+            for name in ["Sort", "ArgSort", "TopK", "ArgTopK"] {
+                all.push(format!("reducer: {name} {t}"));
+            }
         }
     }
     all

@@ -65,6 +65,15 @@ impl Coverage {
             }
             None => {}
             Some(Reducer::Monoid(monoid)) => self.count(format!("reducer: {monoid:?} {last}")),
+            Some(Reducer::Order(order)) => {
+                let name = match (order.descending, order.positions) {
+                    (false, false) => "Sort",
+                    (false, true) => "ArgSort",
+                    (true, false) => "TopK",
+                    (true, true) => "ArgTopK",
+                };
+                self.count(format!("reducer: {name} {last}"));
+            }
             Some(arg) => self.count(format!("reducer: {arg:?} {last}")),
         }
     }

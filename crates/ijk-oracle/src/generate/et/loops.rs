@@ -17,6 +17,11 @@ impl World<'_> {
         if self.program.statements[body.clone()].iter().any(bound) {
             return;
         }
+        // All values along an eintup are ordered outside of loops only.
+        let along = |s: &Statement| s.value.any(&|value| matches!(value, Value::Along(_)));
+        if self.program.statements[body.clone()].iter().any(along) {
+            return;
+        }
         let Some(outer) = self.fixed(&body, &[]) else { return };
         let body = self.recurrence(outer, body);
         let mut fixed = vec![outer];

@@ -184,6 +184,12 @@ fn value(v: &Value, place: Level) -> String {
             let spelled: Vec<String> = args.iter().map(|arg| value(arg, SUM)).collect();
             format!("{}({})", function_name(function.0, args.len()), spelled.join(", "))
         }
+        Value::Along(along) => {
+            let end =
+                along.place.iter().map(|e| format!(", {}", index(e, SUM))).collect::<String>();
+            let name = along_name(along.function);
+            format!("{name}({}, {}{end})", value(&along.of, SUM), along.tuple.text)
+        }
         Value::Sum(list, _) => parenthesised(terms(list, value), SUM, place),
         Value::Product(first, rest, _) => {
             parenthesised(factors(first.as_ref(), rest, value, value_op), PRODUCT, place)
@@ -212,6 +218,11 @@ pub(crate) fn function_name(function: Function, operands: usize) -> String {
         _ => function.spelling(),
     };
     name.trim_start_matches('@').to_uppercase()
+}
+
+/// The name of a function of all values along an eintup.
+pub(crate) fn along_name(function: Function) -> String {
+    function_name(function, 1)
 }
 
 fn quantity(quantity: Quantity, tuple: &Name) -> String {

@@ -177,6 +177,19 @@ fn values(value: &Value) -> Vec<Value> {
                 },
             );
         }
+        Value::Along(along) => {
+            let with = |of: Value, place| {
+                Value::Along(Box::new(ijk_syntax::et::ast::Along {
+                    of,
+                    place,
+                    ..(**along).clone()
+                }))
+            };
+            all.extend(values(&along.of).into_iter().map(|of| with(of, along.place.clone())));
+            all.extend(along.place.iter().map(|_| with(along.of.clone(), None)));
+            let places = along.place.iter().flat_map(indices);
+            all.extend(places.map(|place| with(along.of.clone(), Some(place))));
+        }
         Value::Element(access) => {
             replace(
                 &access.indices,

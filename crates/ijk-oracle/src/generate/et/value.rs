@@ -7,7 +7,7 @@ use crate::reference::et::types::Type;
 use crate::reference::surface::{Map, pointwise};
 use ijk_syntax::Function;
 use ijk_syntax::ast::Number;
-use ijk_syntax::et::ast::{Assign, AssignOp, Index, Statement, Value, ValueOp};
+use ijk_syntax::et::ast::{Along, Assign, AssignOp, Index, IndexOp, Statement, Value, ValueOp};
 use ijk_types::{BinaryOp, DType, TypeSet, UnaryOp};
 
 type TypedValue = (Value, Type);
@@ -355,6 +355,9 @@ impl World<'_> {
 
     fn function(&mut self, depth: u32) -> TypedValue {
         let function = *self.rng.pick(Function::ALL);
+        if function.is_along() && function != Function::Index {
+            return self.along(function).unwrap_or_else(|| self.sum(depth));
+        }
         let count = match function {
             Function::Add | Function::Mul | Function::Sub | Function::Div => 0,
             Function::Pow => self.rng.between(1, 2),
@@ -386,6 +389,62 @@ impl World<'_> {
             }
             _ => self.sum(depth),
         }
+    }
+}
+
+impl World<'_> {
+    /// All values along an eintup that stands at a place of an array.
+    fn along(&mut self, function: Function) -> Option<TypedValue> {
+        let usable = |world: &Self, array: &EtArray| {
+            let plain = array.places.iter().all(|place| place.tuple.is_some());
+            plain && array.places.iter().any(|place| place.rank == 1) && {
+                let tuples = array.places.iter().filter_map(|place| place.tuple);
+                tuples.map(|at| world.points(at).max(1)).product::<u64>() <= world.budget
+            }
+        };
+        let arrays: Vec<usize> =
+            (0..self.arrays.len()).filter(|&at| usable(self, &self.arrays[at])).collect();
+        let EtArray { name: array, dtype, places, .. } =
+            self.arrays[*arrays.get(self.rng.below(arrays.len().max(1)))?].clone();
+        let tuples: Vec<usize> = places.iter().filter_map(|place| place.tuple).collect();
+        let own: Vec<usize> =
+            tuples.iter().copied().filter(|&at| self.tuples[at].rank == 1).collect();
+        let along = *self.rng.pick(&own);
+        let others = tuples.iter().filter(|&&at| at != along);
+        if !others.copied().collect::<Vec<_>>().into_iter().all(|at| self.admit(at)) {
+            return None;
+        }
+        let element = Value::Element(self.plain_access(&array, &tuples));
+        let mut of = real((element, Type::strong(dtype)));
+        if self.rng.chance(0.3) {
+            let factor = (whole(*self.rng.pick(&[-1, 2, 0])), Type::weak(DType::I64));
+            let product = vec![(ValueOp::Mul, factor.0)];
+            of = (Value::Product(Box::new(of.0), product, SPAN), of.1.join(factor.1));
+        }
+        let least = match &self.tuples[along].exact {
+            Some(exact) => exact.iter().copied().min().unwrap_or(0),
+            None => self.tuples[along].lo,
+        };
+        let place = match self.rng.below(4) {
+            0 if function.orders() && least > 0 => {
+                Some(integer(self.rng.below(least as usize) as i64))
+            }
+            1 if function.orders() => {
+                let own = self.plain(along);
+                let half = super::build::product(own, IndexOp::FloorDiv, integer(2));
+                Some(half)
+            }
+            _ => None,
+        };
+        let ranges = function.orders() && !matches!(place, Some(Index::Integer(..)));
+        if ranges && !self.admit(along) {
+            return None;
+        }
+        let gives_values = matches!(function, Function::Sort | Function::TopK);
+        let t = if gives_values { of.1 } else { Type::weak(DType::I64) };
+        let tuple = name(&self.tuples[along].name);
+        let along = Along { function, name: SPAN, of: of.0, tuple, place, span: SPAN };
+        Some((Value::Along(Box::new(along)), t))
     }
 }
 

@@ -46,6 +46,10 @@ fn value<'p>(v: &'p Value, found: &mut Vec<&'p Access>) {
             value(hi, found);
         }
         Value::Call { args, .. } => args.iter().for_each(|arg| value(arg, found)),
+        Value::Along(along) => {
+            value(&along.of, found);
+            along.place.iter().for_each(|e| index(e, found));
+        }
         Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| value(term, found)),
         Value::Product(first, rest, _) => {
             value(first, found);

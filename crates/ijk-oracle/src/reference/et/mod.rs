@@ -5,6 +5,7 @@
 //! in a run ([`Shapes`]); it determines array shapes, element types and skipped points independently.
 
 pub(crate) mod accesses;
+pub(crate) mod along;
 mod error;
 mod index;
 mod loops;

@@ -1,11 +1,12 @@
 //! The right side of a statement: its reads, and their function.
 
 use super::EtError;
-use super::index::{Element, Node};
+use super::index::{Element, Node, PlaceIndex};
 use super::resolve::Scope;
 use super::types::Type;
-use crate::Cell;
 use crate::reference::surface::{Map, apply_map, map_type, pointwise};
+use crate::reference::value::position;
+use crate::{Bounded, Cell};
 use ijk_syntax::Function;
 use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{Access, Index, Value, ValueOp};
@@ -19,6 +20,8 @@ pub(crate) enum Read<'a> {
     Component(usize, usize, Node<'a>),
     /// One of some extents.
     Extent(Vec<i128>, Node<'a>),
+    /// An element of an array that only this statement has, and its index.
+    Own(Bounded, Vec<PlaceIndex<'a>>),
 }
 
 impl Read<'_> {
@@ -33,6 +36,15 @@ impl Read<'_> {
         Some(match self {
             Self::Element(element) if !element.inside(point) => return None,
             Self::Element(element) => element.array.cells[element.position(0, point)?],
+            Self::Own(array, index) => {
+                let mut at = Vec::with_capacity(index.len());
+                for (e, &extent) in index.iter().zip(&array.shape) {
+                    let PlaceIndex::Index(e) = e else { return None };
+                    let here = Some(e).filter(|e| e.inside(point))?.at(0, point)?;
+                    at.push(usize::try_from(here).ok().filter(|&here| here < extent)?);
+                }
+                array.cells[position(&array.shape, at)]
+            }
             Self::Component(first, rank, coord) => {
                 integer(point[first + within(coord, *rank)?] as i128)
             }
@@ -108,6 +120,7 @@ pub(crate) fn sites(value: &Value) -> u64 {
     match value {
         Value::Random { lo, hi, .. } => 1 + sites(lo) + sites(hi),
         Value::Call { args, .. } => args.iter().map(sites).sum(),
+        Value::Along(along) => sites(&along.of),
         Value::Sum(terms, _) => terms.iter().map(|(_, term)| sites(term)).sum(),
         Value::Product(first, rest, _) => {
             sites(first) + rest.iter().map(|(_, factor)| sites(factor)).sum::<u64>()
@@ -126,7 +139,7 @@ pub(crate) struct Compiler<'a> {
     pub site: u64,
 }
 
-type TypedTerm = (Term, Type);
+pub(super) type TypedTerm = (Term, Type);
 
 impl<'a> Compiler<'a> {
     pub fn value(&mut self, value: &Value) -> Result<TypedTerm, EtError> {
@@ -149,6 +162,7 @@ impl<'a> Compiler<'a> {
                 Ok(integer(rank.at(0, &[]).expect("a rank is static")))
             }
             Value::Random { lo, hi, float, .. } => self.random(lo, hi, *float),
+            Value::Along(along) => self.along(along),
             Value::Call { function, args, .. } => {
                 let args = args.iter().map(|arg| self.value(arg)).collect::<Result<_, _>>()?;
                 call(function.0, args)
@@ -162,7 +176,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn read(&mut self, read: Read<'a>) -> Term {
+    pub(super) fn read(&mut self, read: Read<'a>) -> Term {
         self.reads.push(read);
         Term::Read(self.reads.len() - 1)
     }

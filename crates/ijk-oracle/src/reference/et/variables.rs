@@ -1,12 +1,20 @@
 //! Rule 1: the eintups that a statement ranges over, in the order of its text.
 
-use ijk_syntax::et::ast::{Access, Index, Statement, Value};
+use ijk_syntax::et::ast::{Access, Along, Index, Statement, Value};
 
 /// The variables of a statement. `is_tuple` distinguishes eintups from arrays.
 pub(crate) fn variables(statement: &Statement, is_tuple: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Found { names: Vec::new(), is_tuple };
     found.indices(&statement.left.indices);
     found.value(&statement.value);
+    found.names
+}
+
+/// What all values along an eintup range over: that eintup, too.
+pub(crate) fn along_variables(along: &Along, is_tuple: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Found { names: Vec::new(), is_tuple };
+    found.value(&along.of);
+    found.name(&along.tuple.text);
     found.names
 }
 
@@ -63,6 +71,13 @@ impl Found<'_> {
                 self.value(hi);
             }
             Value::Call { args, .. } => args.iter().for_each(|arg| self.value(arg)),
+            Value::Along(along) => {
+                let own = along_variables(along, self.is_tuple);
+                own.iter()
+                    .filter(|name| **name != along.tuple.text)
+                    .for_each(|name| self.name(name));
+                along.place().iter().for_each(|place| self.index(place));
+            }
             Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| self.value(term)),
             Value::Product(first, rest, _) => {
                 self.value(first);

@@ -4,7 +4,7 @@ use super::affine::Affine;
 use crate::EvalError;
 use ijk_syntax::Function;
 use ijk_syntax::ast::{Arith, ArithOp, Body, Extent, IndexExpr, Letter, Number, Operand, Position};
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, UnaryOp};
+use ijk_types::{BinaryOp, DType, Monoid, Order, Reducer, UnaryOp};
 
 /// An index expression, checked.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Form {
     output_letters: Vec<char>,
     /// True if a bracket of the output, as written, has several letters or a division.
     pub output_merges: bool,
+    /// True if the output has a bracket.
+    output_brackets: bool,
     /// The function of the operands.
     pub body: Map,
     /// The function of the body's value, if it maps.
@@ -93,6 +95,7 @@ impl Form {
             output: Vec::new(),
             output_letters: Vec::new(),
             output_merges: false,
+            output_brackets: false,
             body: Map::Copy,
             outer: None,
             reduce: None,
@@ -108,6 +111,7 @@ impl Form {
             each_letter(position, &mut |letter| letters.push(letter.name));
             letters.sort_unstable();
             letters.dedup();
+            form.output_brackets |= matches!(position, Position::Bracket(..));
             form.output_merges |= letters.len() > 1 || divides(position);
             form.output_letters.extend(letters);
         }
@@ -167,6 +171,9 @@ impl Form {
         if matches!(function, Function::ArgMax | Function::ArgMin) {
             return self.set_arg(function);
         }
+        if function.orders() {
+            return self.set_order(function);
+        }
         if function == Function::Index && !matches!(body, Body::Operand(_)) {
             return Err(EvalError::Misplaced("@index"));
         }
@@ -193,6 +200,36 @@ impl Form {
         }
         let arg = if function == Function::ArgMax { Reducer::ArgMax } else { Reducer::ArgMin };
         self.reduce = Some(arg);
+        Ok(())
+    }
+
+    /// One letter is dropped, another one is new: it has the extent of the dropped one unless braces say another.
+    fn set_order(&mut self, function: Function) -> Result<(), EvalError> {
+        let misplaced = Err(EvalError::Misplaced(function.spelling()));
+        let mut letters = self.output_letters.clone();
+        letters.sort_unstable();
+        letters.dedup();
+        let distinct = letters.len() == self.output.len() && !self.output_brackets;
+        let ([dropped], [new]) = (&self.dropped()[..], &self.letters[self.operand_letters..])
+        else {
+            return misplaced;
+        };
+        let (dropped, new) = (*dropped, *new);
+        if !distinct {
+            return misplaced;
+        }
+        if !self.pins.iter().any(|(letter, _)| *letter == new) {
+            let plain = self.plain.iter().find(|(_, _, letter)| *letter == dropped);
+            let pin = self.pins.iter().find(|(letter, _)| *letter == dropped);
+            match (plain.copied(), pin.cloned()) {
+                (Some((operand, axis, _)), _) => self.plain.push((operand, axis, new)),
+                (None, Some((_, extent))) => self.pins.push((new, extent)),
+                (None, None) => return Err(EvalError::Undetermined(new.to_string())),
+            }
+        }
+        let descending = matches!(function, Function::TopK | Function::ArgTopK);
+        let positions = matches!(function, Function::ArgSort | Function::ArgTopK);
+        self.reduce = Some(Reducer::Order(Order { descending, positions }));
         Ok(())
     }
 

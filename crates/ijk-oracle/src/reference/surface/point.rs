@@ -7,9 +7,11 @@ use super::extents::{Extents, Names, Partial};
 use super::form::{Form, Leaf, Map};
 use super::reduce;
 use crate::EvalError;
+use crate::reference::et::along;
 use crate::reference::value::{position, zero};
 use ijk_syntax::ast::Number;
-use ijk_types::{BinaryOp, DType, Literal, Reducer};
+use ijk_types::{BinaryOp, DType, Literal, Order, Reducer};
+use std::collections::BTreeMap;
 
 /// An array with the error analysis of its elements.
 #[derive(Clone, Debug)]
@@ -119,8 +121,30 @@ pub(crate) fn signature(
     check_size(&domain)?;
     check_size(&shape)?;
     let dtype = types(form, &arguments.iter().map(|a| a.0).collect::<Vec<_>>())?.value;
-    let position = matches!(form.reduce, Some(Reducer::ArgMax | Reducer::ArgMin));
+    let position = form.reduce.is_some_and(Reducer::gives_positions);
+    check_places(form, &domain)?;
     Ok(Signature { dtype: if position { DType::I64 } else { dtype }, shape, domain })
+}
+
+/// Checks that an order has no more places than values.
+fn check_places(form: &Form, domain: &[usize]) -> Result<(), EvalError> {
+    let (Some(Reducer::Order(_)), Some((&places, _))) = (form.reduce, domain.split_last()) else {
+        return Ok(());
+    };
+    let values = domain[dropped_axis(form)];
+    match places <= values {
+        true => Ok(()),
+        false => {
+            let (greatest, extent) = (places as i128 - 1, values as u64);
+            Err(EvalError::Bounds { least: 0, greatest, extent })
+        }
+    }
+}
+
+/// The axis of the one dropped letter.
+fn dropped_axis(form: &Form) -> usize {
+    let dropped = form.dropped()[0];
+    form.letters.iter().position(|&l| l == dropped).expect("a letter")
 }
 
 fn partial_shapes(form: &Form, arguments: &[Array]) -> Vec<Partial> {
@@ -294,6 +318,7 @@ fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded
     let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); size(&shape)];
     let monoid = match reducer {
         Reducer::Monoid(monoid) => monoid,
+        Reducer::Order(order) => return ordered(points, shape, order),
         arg => return position_of(points, shape, arg == Reducer::ArgMax),
     };
     points.visit(&shape, |to, _, cell| {
@@ -309,8 +334,7 @@ fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded
 
 /// Positions along the single dropped letter. Elements without points (`@argmax ij~ii`) are 0.
 fn position_of(points: &Points, shape: Vec<usize>, greatest: bool) -> Result<Bounded, EvalError> {
-    let dropped = points.form.dropped()[0];
-    let axis = points.form.letters.iter().position(|&l| l == dropped).expect("a letter");
+    let axis = dropped_axis(points.form);
     if points.domain[axis] == 0 && !shape.contains(&0) {
         return Err(EvalError::EmptyArg);
     }
@@ -324,4 +348,33 @@ fn position_of(points: &Points, shape: Vec<usize>, greatest: bool) -> Result<Bou
     let zero = Cell::exact(zero(DType::I64));
     let of = |group: &Vec<Cell>| if group.is_empty() { zero } else { reduce::arg(greatest, group) };
     Ok(Bounded { dtype: DType::I64, shape, cells: groups.iter().map(of).collect() })
+}
+
+/// The values at the places of their order, or their positions.
+fn ordered(points: &Points, shape: Vec<usize>, order: Order) -> Result<Bounded, EvalError> {
+    let axis = dropped_axis(points.form);
+    let (places, last) = (points.domain.last().copied().unwrap_or(0), points.domain.len() - 1);
+    // For each row its values, and the elements of its places.
+    let mut rows: BTreeMap<Vec<usize>, (Vec<Cell>, Vec<usize>)> = BTreeMap::new();
+    points.visit(&shape, |to, point, cell| {
+        let mut key = point.to_vec();
+        (key[axis], key[last]) = (0, 0);
+        let (values, elements) = rows.entry(key).or_default();
+        if point[last] == 0 {
+            values.push(cell);
+        }
+        if point[axis] == 0 {
+            elements.push(to);
+        }
+        Ok(())
+    })?;
+    let dtype = if order.positions { DType::I64 } else { points.types.value };
+    let mut cells = vec![Cell::exact(zero(dtype)); size(&shape)];
+    for (values, elements) in rows.into_values() {
+        let sorted = along::order(&values, order.descending, order.positions);
+        for (to, cell) in elements.into_iter().zip(sorted.into_iter().take(places)) {
+            cells[to] = cell;
+        }
+    }
+    Ok(Bounded { dtype, shape, cells })
 }

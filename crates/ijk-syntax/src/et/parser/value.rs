@@ -1,12 +1,12 @@
 //! Values: right sides of statements.
 
-use super::super::ast::{Index, Value, ValueFunction, ValueOp};
+use super::super::ast::{Along, Index, Value, ValueFunction, ValueOp};
 use super::super::{codes, words};
 use super::term::{Foreign, TermGrammar};
 use super::{EtParser, Parsed};
-use crate::ast::Number;
+use crate::ast::{Name, Number};
 use crate::report::{nearest, shorten};
-use crate::{Diagnostic, Span, Token, TokenKind};
+use crate::{Diagnostic, Function, Span, Token, TokenKind};
 
 impl TermGrammar for Value {
     const NAME: &'static str = "values";
@@ -41,6 +41,22 @@ impl TermGrammar for Value {
             _ => parser.literal(token.span, negative, "INF"),
         };
         Self::Number(number, span)
+    }
+}
+
+/// An operand of a function of all values along an eintup.
+enum AlongArg {
+    Values(Box<Value>),
+    Tuple(Name),
+    Place(Index),
+}
+
+impl AlongArg {
+    fn into_place(self) -> Option<Index> {
+        match self {
+            Self::Place(place) => Some(place),
+            _ => None,
+        }
     }
 }
 
@@ -155,6 +171,13 @@ impl EtParser<'_> {
     /// `FUNCTION(value, …)`.
     fn apply(&mut self) -> Parsed<Value> {
         let name = self.next().span;
+        let capitals = self.text(name).to_ascii_uppercase();
+        if let Some(function) = words::along(&capitals) {
+            if self.text(name) != capitals {
+                self.not_in_capitals(name, &capitals);
+            }
+            return self.along(name, function);
+        }
         let function = self.function(name);
         let args = self.list(')', |parser, _| parser.sum())?;
         let span = self.since(name);
@@ -166,6 +189,38 @@ impl EtParser<'_> {
             self.error(error);
         }
         Ok(Value::Call { function, name, args, span })
+    }
+
+    /// The operands of `SORT(value, eintup, place)` and its like.
+    fn along(&mut self, name: Span, function: Function) -> Parsed<Value> {
+        let args = self.list(')', |parser, args: &[AlongArg]| match args.len() {
+            0 => parser.sum().map(|of| AlongArg::Values(Box::new(of))),
+            1 => parser.identifier("an eintup").map(AlongArg::Tuple),
+            _ => parser.sum().map(AlongArg::Place),
+        })?;
+        let (span, found) = (self.since(name), args.len());
+        let mut args = args.into_iter();
+        if let (Some(AlongArg::Values(of)), Some(AlongArg::Tuple(tuple)), place, None) =
+            (args.next(), args.next(), args.next(), args.next())
+            && (place.is_none() || function.orders())
+        {
+            let place = place.and_then(AlongArg::into_place);
+            let along = Along { function, name, of: *of, tuple, place, span };
+            return Ok(Value::Along(Box::new(along)));
+        }
+        let text = words::along_name(function);
+        let (takes, hint) = match function.orders() {
+            false => ("2 operands", format!("`{text}(x[i,j], j)`: the values, the eintup")),
+            true => (
+                "2 or 3 operands",
+                format!(
+                    "`{text}(x[i,j], j)`, or `{text}(x[i,j], j, k)`: the values, the eintup along which they are \
+                     ordered, the place in the order"
+                ),
+            ),
+        };
+        let message = format!("`{text}` takes {takes}, not {found}");
+        self.fail(codes::ARGUMENT_COUNT.error(span, message).with_hint(hint))
     }
 
     fn wrong_count(&self, name: Span, found: usize, takes: usize) -> Diagnostic {

@@ -109,7 +109,7 @@ impl<'a> Lowering<'a> {
         let mut scratch = StageBuilder::new("", self.known.versions.len());
         let names = self.names(n);
         let scope = &mut Scope::new(&self.known, &mut scratch, &mut self.errors, names);
-        scope.fits(statement)?;
+        scope.fits(statement.span)?;
         let index = scope.indices(&statement.left.indices, self.known.places(array));
         let Version { dtype, shape } = self.known.versions[array].clone()?;
         let mut builder = ValueBuilder::new(scope, self.seed, self.sites[n]);

@@ -31,7 +31,8 @@ impl Drafter<'_> {
 
     fn reducer(&mut self, value: DType) -> Option<Function> {
         let takes = |&f: &Function| {
-            f.reduces() && (accepts(f, &[value]) || is_arg(f) && !value.is_complex())
+            f.reduces()
+                && (accepts(f, &[value]) || (is_arg(f) || f.orders()) && !value.is_complex())
         };
         let choices: Vec<Function> = Function::ALL.iter().copied().filter(takes).collect();
         let sum = self.rng.chance(0.4) && value != DType::Bool;
@@ -129,6 +130,9 @@ impl Drafter<'_> {
         if self.rng.chance(0.5) {
             self.rng.shuffle(&mut letters);
         }
+        if reducer.orders() {
+            return self.ordered_output(letters);
+        }
         let drop = if is_arg(reducer) { 1 } else { self.dropped(letters.len()) };
         for _ in 0..drop {
             letters.remove(self.rng.below(letters.len()));
@@ -148,6 +152,23 @@ impl Drafter<'_> {
             }
         }
         self.unsqueeze(&mut output);
+        output
+    }
+
+    /// All letters but one, in the place of which there is a new one, mostly.
+    fn ordered_output(&mut self, mut letters: Vec<char>) -> Vec<Position> {
+        let at = self.rng.below(letters.len());
+        let extent = self.extent_of(letters[at]);
+        let mut new = letter(self.new_letter(Source::Known(extent)));
+        match self.rng.below(6) {
+            0 | 1 => new.extent = Some(number(self.rng.between(0, extent) as u64)),
+            2 => new.extent = Some(number(extent as u64)),
+            _ => {}
+        }
+        letters.remove(at);
+        let mut output: Vec<Position> = letters.into_iter().map(plain).collect();
+        let at = if self.rng.chance(0.7) { at } else { self.rng.between(0, output.len()) };
+        output.insert(at, Position::Letter(new));
         output
     }
 
