@@ -44,7 +44,7 @@ pub(super) struct SortKernels {
     pub(super) algorithm: &'static str,
 }
 
-/// What is stored at the places of an order.
+/// Contents of the places of an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Values,

@@ -1,4 +1,4 @@
-//! What depends on all values along an eintup: an array of its own, which an earlier statement defines.
+//! Functions of all values along an eintup: each is an array of its own, which an earlier statement defines.
 
 use super::kind::Kind;
 use super::scope::Scope;

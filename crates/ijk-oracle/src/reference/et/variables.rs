@@ -10,7 +10,7 @@ pub(crate) fn variables(statement: &Statement, is_tuple: &dyn Fn(&str) -> bool) 
     found.names
 }
 
-/// What all values along an eintup range over: that eintup, too.
+/// Eintups over which all values along an eintup range: that eintup, too.
 pub(crate) fn along_variables(along: &Along, is_tuple: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Found { names: Vec::new(), is_tuple };
     found.value(&along.of);
