@@ -57,6 +57,7 @@ const MISTAKES: &[EtMistake] = &[
     ("until-of-several", "LOOP a, b UNTIL LT(y[a], <n>)\n  y[a] = 1"),
     ("unknown-function", "y[a] = TANNH(a)"),
     // Names, ranks, constraints.
+    ("along-in-loop", "LOOP a\n  y[a] = SORT(x[b], b, <n>)"),
     ("star-in-dims", "q[a,b] = RANDOM(0, <n>, INT)\ny[a] = x[DIMS(a, q[a,:])]\n\nDIMS(b) = 2"),
     ("array-without-brackets", "x[a] = 1\ny[a] = <n> * x"),
     ("both-array-and-tuple", "x[a] = 1\ny[x] = <n>"),
@@ -138,7 +139,10 @@ type Dims = &'static [(&'static str, &'static [u64])];
 
 /// Mistakes in bound arrays, or in given extents.
 const GIVEN: &[(&str, &str, Inputs, Dims)] = &[
+    ("along-nothing", "y[] = ARGMAX(x[a], a)", &[("x", DType::F32, &[0])], &[]),
     ("ambiguous", "y[a] = x[b + 1] * a", &[("x", DType::F32, &[3])], &[]),
+    ("not-within", "y[a] = SORT(x[a + <n>], a)\n\nDIMS(a) = 3", &[("x", DType::F32, &[3])], &[]),
+    ("places", "y[b] = TOPK(x[a], a, b)\n\nDIMS(b) = 4", &[("x", DType::I64, &[3])], &[]),
     (
         "ambiguous",
         "y[a,b] = x[a,b]\n\nRANK(a) IN [0, 3]\nRANK(b) IN [0, 3]",

@@ -354,7 +354,10 @@ impl World<'_> {
     }
 
     fn function(&mut self, depth: u32) -> TypedValue {
-        let function = *self.rng.pick(Function::ALL);
+        let along = self.rng.chance(0.15);
+        let takes = |f: &Function| !along || f.is_along() && *f != Function::Index;
+        let choices: Vec<Function> = Function::ALL.iter().copied().filter(takes).collect();
+        let function = *self.rng.pick(&choices);
         if function.is_along() && function != Function::Index {
             return self.along(function).unwrap_or_else(|| self.sum(depth));
         }
@@ -425,6 +428,9 @@ impl World<'_> {
             Some(exact) => exact.iter().copied().min().unwrap_or(0),
             None => self.tuples[along].lo,
         };
+        if !function.orders() && least == 0 {
+            return None;
+        }
         let place = match self.rng.below(4) {
             0 if function.orders() && least > 0 => {
                 Some(integer(self.rng.below(least as usize) as i64))
