@@ -7,7 +7,7 @@ use crate::core::Program;
 use crate::expand::{Component, Expander, Leaf};
 use crate::infer::Infer;
 use crate::instantiate::undetermined_name;
-use crate::leaf::{self, ExtentNames, Why};
+use crate::leaf::{self, ExtentNames};
 use crate::limits::MAX_PORT_VISITS;
 use crate::names;
 use crate::scheme::Scheme;
@@ -221,11 +221,10 @@ impl<'a> Compiler<'a> {
 
     fn index(&mut self, expr: &ast::IndexExpr) -> (Component, Option<Sig>) {
         let lowered = leaf::lower(expr, self.source, &mut self.names, &mut self.sink);
-        let Some(leaf::LoweredLeaf { program, operand_why, result_why }) = lowered else {
+        let Some(leaf::LoweredLeaf { program, whys }) = lowered else {
             return (Component::Error, None);
         };
-        let whys: Option<(Why, Why)> = Some((operand_why, result_why));
-        let sig = sig::of_program(&mut self.infer, &program, 0, whys);
+        let sig = sig::of_program(&mut self.infer, &program, 0, Some(&whys));
         (Component::Leaf(Leaf { program, scope: 0, offset: 0 }), Some(sig))
     }
 

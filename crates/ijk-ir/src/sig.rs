@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::core::{Program, TypeTerm};
 use crate::infer::{Infer, RankConflict, RankVar, TypeConflict, TypeVar};
-use crate::leaf::{Verb, Why};
+use crate::leaf::{LeafWhys, Verb, Why};
 use crate::limits::{MAX_PORTS, MAX_STATEMENTS, MAX_VISITS};
 use crate::sink::Sink;
 use crate::text::{count, quote, slice};
@@ -51,20 +51,20 @@ pub fn of_program(
     infer: &mut Infer,
     program: &Program,
     offset: u32,
-    whys: Option<(Why, Why)>,
+    whys: Option<&LeafWhys>,
 ) -> Sig {
     let mut ports = Vec::with_capacity(program.arrays.len());
-    let types: Vec<TypeVar> = (program.types.iter())
-        .map(|set| {
-            let why = whys.map(|(operand, _)| operand);
+    let types: Vec<TypeVar> = (program.types.iter().enumerate())
+        .map(|(v, set)| {
+            let why = whys.map(|whys| whys.types[v]);
             infer.element(*set, why.unwrap_or(Why { set: *set, ..Why::any(Span::default()) }))
         })
         .collect();
     link_reals(infer, program, &types);
-    for array in &program.arrays {
+    for (n, array) in program.arrays.iter().enumerate() {
         let span = array.span.shifted(offset).into();
         let rank = infer.rank(array.rank.map(|rank| (rank, span)));
-        let element = element(infer, array.dtype, &types, whys.map(|w| w.1), span);
+        let element = element(infer, array.dtype, &types, whys.map(|w| w.arrays[n]), span);
         ports.push(PortVars { rank, element });
     }
     let pick = |ids: &[crate::core::ArrayId]| ids.iter().map(|id| ports[id.0 as usize]).collect();

@@ -106,6 +106,7 @@ pub enum Combinator {
 /// | `+ij~i`, `@tanh ij~ij`, `@argmax ij~i` | `+`, `@tanh`, `@argmax` | operand `ij` |
 /// | `ik*kj~ijk`, `i @lt j~ij`, `@where(i,j,k)~ijk` | none | `*(ik, kj)` … |
 /// | `+(ik*kj)~ij`, `>(@abs(i))~.` | `+`, `>` | `*(ik, kj)`, `@abs(i)` |
+/// | `(i*j*k)~ijk`, `(-i)~i` | none, `-` | `*(*(i, j), k)`, operand `i` |
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexExpr {
     /// The function before the operand or the parentheses.
@@ -118,28 +119,58 @@ pub struct IndexExpr {
     pub span: Span,
 }
 
-/// Body of an index expression: the part between its outer function and its `~`.
+/// Body of an index expression, a scalar expression: the part between its outer function and its `~`. The parser bounds
+/// how many functions it has, so walks of it may be recursive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// One operand.
     Operand(Operand),
-    /// A function of operands: infix, prefix in parentheses, or called.
+    /// A function of scalar expressions: infix, prefix, or called.
     Apply {
         /// Function applied to the operands.
         function: Function,
         /// Where its symbol or name stands.
         symbol: Span,
         /// One to three operands.
-        operands: Vec<Operand>,
+        operands: Vec<Body>,
     },
 }
 
 impl Body {
-    /// The operands in source order.
-    pub fn operands(&self) -> &[Operand] {
+    /// The indices and numbers in source order.
+    pub fn operands(&self) -> Vec<&Operand> {
+        let mut all = Vec::new();
+        self.collect_operands(&mut all);
+        all
+    }
+
+    fn collect_operands<'a>(&'a self, all: &mut Vec<&'a Operand>) {
         match self {
-            Self::Operand(operand) => std::slice::from_ref(operand),
-            Self::Apply { operands, .. } => operands,
+            Self::Operand(operand) => all.push(operand),
+            Self::Apply { operands, .. } => {
+                operands.iter().for_each(|operand| operand.collect_operands(all));
+            }
+        }
+    }
+
+    /// Visits every function with its operands, outer ones first.
+    pub fn for_each_function<'a>(&'a self, visit: &mut impl FnMut(Function, Span, &'a [Body])) {
+        if let Self::Apply { function, symbol, operands } = self {
+            visit(*function, *symbol, operands);
+            operands.iter().for_each(|operand| operand.for_each_function(visit));
+        }
+    }
+
+    /// Where it stands, without parentheses around it.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Operand(operand) => operand.span(),
+            Self::Apply { symbol, operands, .. } => {
+                let spans = operands.iter().map(Self::span);
+                spans.fold(*symbol, |all, span| {
+                    Span::new(all.start.min(span.start), all.end.max(span.end))
+                })
+            }
         }
     }
 }

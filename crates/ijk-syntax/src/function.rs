@@ -166,6 +166,29 @@ impl Function {
         !self.spelling().starts_with('@')
     }
 
+    /// Precedence between operands inside parentheses; higher binds tighter.
+    pub const fn precedence(self) -> u8 {
+        match self {
+            Self::Pow | Self::Log => 7,
+            Self::Mul | Self::Div | Self::Mod => 6,
+            Self::Add | Self::Sub => 5,
+            Self::Eq | Self::Ne | Self::Lt | Self::Le | Self::Gt | Self::Ge => 3,
+            Self::And => 2,
+            Self::Or => 1,
+            _ => 4,
+        }
+    }
+
+    /// The least precedence of a left and of a right operand: those of powers group to the right, all others to the
+    /// left.
+    pub const fn operand_precedences(self) -> (u8, u8) {
+        let own = self.precedence();
+        match self {
+            Self::Pow | Self::Log => (own + 1, own),
+            _ => (own, own + 1),
+        }
+    }
+
     /// Returns true if the function can fold the values of dropped letters.
     pub const fn reduces(self) -> bool {
         matches!(

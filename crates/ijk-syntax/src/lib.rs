@@ -29,7 +29,7 @@ pub use cursor::MAX_NESTING;
 pub use diagnostic::{Diagnostic, Hint, Severity};
 pub use function::Function;
 pub use lexer::lex;
-pub use parser::{MAX_NODES, parse, parse_tokens};
+pub use parser::{MAX_FUNCTIONS, MAX_NODES, parse, parse_tokens};
 pub use render::{render, render_line};
 pub use span::Span;
 pub use token::{PUNCTUATION, Token, TokenKind};

@@ -104,33 +104,65 @@ fn symbol(combinator: Combinator) -> &'static str {
 impl Display for IndexExpr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (&self.outer, &self.body) {
-            (None, body) => write_body(f, body, infix(body))?,
+            (None, body) => write_body(f, body)?,
             (Some((function, _)), Body::Operand(operand)) => write_prefix(f, *function, operand)?,
-            (Some((function, _)), body) => {
-                write!(f, "{}(", function.spelling())?;
-                write_body(f, body, infix(body))?;
-                f.write_str(")")?;
-            }
+            (Some((function, _)), body) => write!(f, "{}({body})", function.spelling())?,
         }
         write!(f, "~{}", self.output)
     }
 }
 
-/// Returns true if a body can be written as `left function right`.
-fn infix(body: &Body) -> bool {
-    body.operands().len() == 2
+/// The scalar expression as it stands in parentheses.
+impl Display for Body {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write_scalar(f, self, 0)
+    }
 }
 
-fn write_body(f: &mut Formatter<'_>, body: &Body, infix: bool) -> fmt::Result {
+/// Writes a body that has no function around it: its operands are single or in parentheses.
+fn write_body(f: &mut Formatter<'_>, body: &Body) -> fmt::Result {
+    let single = |f: &mut Formatter<'_>, operand: &Body| match operand {
+        Body::Operand(operand) => operand.fmt(f),
+        operand => write!(f, "({operand})"),
+    };
+    match body {
+        Body::Apply { function, operands, .. } if operands.len() == 2 => {
+            single(f, &operands[0])?;
+            write_infix(f, *function)?;
+            single(f, &operands[1])
+        }
+        Body::Apply { operands, .. } if operands.len() == 1 => write!(f, "({body})"),
+        body => body.fmt(f),
+    }
+}
+
+fn write_infix(f: &mut Formatter<'_>, function: Function) -> fmt::Result {
+    let space = if function.is_symbol() { "" } else { " " };
+    write!(f, "{space}{}{space}", function.spelling())
+}
+
+/// Writes a scalar expression, in parentheses if it binds less tightly than `least`.
+fn write_scalar(f: &mut Formatter<'_>, body: &Body, least: u8) -> fmt::Result {
     let (function, operands) = match body {
         Body::Operand(operand) => return operand.fmt(f),
         Body::Apply { function, operands, .. } => (*function, operands),
     };
+    let (left, right) = function.operand_precedences();
     match &operands[..] {
-        [operand] => write_prefix(f, function, operand),
-        [left, right] if infix => {
-            let space = if function.is_symbol() { "" } else { " " };
-            write!(f, "{left}{space}{}{space}{right}", function.spelling())
+        [operand] if !function.is_symbol() => write_call_of_one(f, function, operand),
+        [_] | [_, _] if function.precedence() < least => write!(f, "({body})"),
+        [Body::Operand(operand)] => write_prefix(f, function, operand),
+        [operand] if starts_with_number(operand) => {
+            write!(f, "{}({operand})", function.spelling())
+        }
+        [operand] => {
+            f.write_str(function.spelling())?;
+            write_scalar(f, operand, right)
+        }
+        [first, second] => {
+            write_scalar(f, first, left)?;
+            write_infix(f, function)?;
+            write_scalar(f, second, right)
         }
         operands => {
             write!(f, "{}(", function.spelling())?;
@@ -139,6 +171,22 @@ fn write_body(f: &mut Formatter<'_>, body: &Body, infix: bool) -> fmt::Result {
             }
             f.write_str(")")
         }
+    }
+}
+
+/// Returns true if the text begins with a number, which a sign before it would join.
+fn starts_with_number(body: &Body) -> bool {
+    match body {
+        Body::Operand(operand) => matches!(operand, Operand::Number(..)),
+        Body::Apply { operands, .. } => operands.len() == 2 && starts_with_number(&operands[0]),
+    }
+}
+
+/// `@tanh i`, `@tanh(i+j)`.
+fn write_call_of_one(f: &mut Formatter<'_>, function: Function, operand: &Body) -> fmt::Result {
+    match operand {
+        Body::Operand(operand) => write_prefix(f, function, operand),
+        operand => write!(f, "{}({operand})", function.spelling()),
     }
 }
 

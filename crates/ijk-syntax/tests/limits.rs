@@ -1,6 +1,6 @@
 //! Texts at and beyond the limits answer quickly, with a result or an error, on a small stack.
 
-use ijk_syntax::{Diagnostic, MAX_NESTING, Severity, parse, render};
+use ijk_syntax::{Diagnostic, MAX_FUNCTIONS, MAX_NESTING, Severity, parse, render};
 use std::time::{Duration, Instant};
 
 /// Parses, prints and renders on a thread with a stack of 1 MiB.
@@ -73,6 +73,22 @@ fn nested_index_arithmetic() {
     assert_eq!(errors(&parse_within(nested(MAX_NESTING - 1), SECONDS)), 0);
     assert_eq!(errors(&parse_within(nested(MAX_NESTING), SECONDS)), 1);
     assert_eq!(errors(&parse_within(nested(100_000), SECONDS)), 1);
+}
+
+#[test]
+fn nested_scalar_expressions() {
+    let nested = |n: usize| format!("({}i+1{})~i", "2*(i+".repeat(n), ")".repeat(n));
+    assert_eq!(errors(&parse_within(nested(MAX_FUNCTIONS / 2 - 1), SECONDS)), 0);
+    assert_eq!(errors(&parse_within(nested(MAX_FUNCTIONS / 2), SECONDS)), 1);
+    assert_eq!(errors(&parse_within(nested(100_000), SECONDS)), 1);
+    for operator in ["+i", "^i", "*-i", " @lt i", "*(@tanh i)"] {
+        let flat = |n: usize| format!("+(i{})~.", operator.repeat(n));
+        assert_eq!(errors(&parse_within(flat(100), SECONDS)), 0);
+        assert_eq!(errors(&parse_within(flat(100_000), SECONDS)), 1);
+    }
+    for prefix in ["-", "@tanh ", "(", "-(", "@tanh(", "@where("] {
+        parse_within(format!("(0*{}i", prefix.repeat(200_000)), SECONDS);
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn component(random: &mut Random, depth: usize) -> String {
 }
 
 fn index(random: &mut Random) -> String {
-    let body = match random.below(9) {
+    let body = match random.below(12) {
         0 => compound(random),
         1 => format!("{}{}", random.pick(&["+", "-", "@tanh ", "@argmax "]), compound(random)),
         2 => {
@@ -80,11 +80,41 @@ fn index(random: &mut Random) -> String {
             format!("{}{}{}", compound(random), random.pick(&["<", "^", " @eq "]), literal(random))
         }
         5 => format!("+({}*{})", compound(random), compound(random)),
+        8 => format!("({}*{})", scalar(random, 3), compound(random)),
+        9 => format!(
+            "({}-1){}(0*{})",
+            scalar(random, 2),
+            random.pick(&["*", " @eq "]),
+            compound(random)
+        ),
+        10 => format!("{}({})", random.pick(&["+", "-", "@sqrt"]), scalar(random, 3)),
         6 => format!(">(@abs {})", compound(random)),
         7 => format!("@where({}, {} ,{})", compound(random), literal(random), compound(random)),
         _ => format!("*(-{})", compound(random)),
     };
     format!("{body}~{}", compound(random))
+}
+
+/// A scalar expression as it may stand in parentheses, with an index in it.
+fn scalar(random: &mut Random, depth: usize) -> String {
+    if depth == 0 {
+        return compound(random);
+    }
+    let inner = scalar(random, depth - 1);
+    match random.below(9) {
+        0 => format!("({inner})"),
+        1 => format!("- {inner}"),
+        2 => format!("{}({inner})", random.pick(&["@tanh", "@abs ", ">", "^", "$"])),
+        3 => format!("@where({inner}, {}, {})", literal(random), scalar(random, depth - 1)),
+        4 => {
+            format!("{inner} {} {}", random.pick(&["@lt", "@and", "@or", "@mod"]), literal(random))
+        }
+        5 => format!("@tanh {}", compound(random)),
+        _ => {
+            let symbol = random.pick(&["+", " - ", "*", "/", " > ", " < ", "^", "$", " @hypot "]);
+            format!("{inner}{symbol}{}", scalar(random, depth - 1))
+        }
+    }
 }
 
 fn literal(random: &mut Random) -> &'static str {

@@ -9,7 +9,7 @@ mod order;
 mod output;
 mod value;
 
-pub use elements::{Verb, Why};
+pub use elements::{LeafWhys, Verb, Why};
 pub use functions::literal_types;
 pub use letters::ExtentNames;
 
@@ -20,7 +20,7 @@ use crate::core::{
 use crate::limits::MAX_RANK;
 use crate::sink::Sink;
 use arith::ArithLowering;
-use elements::{OperandElements, ValueType};
+use elements::LeafTypes;
 use ijk_syntax::ast::{self, Body, Compound, Operand, Position};
 use ijk_syntax::{Function, Span};
 use ijk_types::{DType, Literal, Reducer, TypeSet};
@@ -32,10 +32,8 @@ pub struct LoweredLeaf {
     /// Inputs are the index operands; the one output is what its one statement defines. Its
     /// `source` and `extent_names` are empty: names count in those of the whole text.
     pub program: Program,
-    /// Cause of the restriction of the operands' element type.
-    pub operand_why: Why,
-    /// Cause of the result's type.
-    pub result_why: Why,
+    /// Causes of its types.
+    pub whys: LeafWhys,
 }
 
 /// An operand, lowered.
@@ -44,25 +42,31 @@ enum Lowered {
     Number(Literal, Span),
 }
 
-/// The parts of an expression as it is meant: `@tanh(ij)` is `@tanh ij`.
+/// The parts of an expression as it is meant: `(@tanh ij)` is `@tanh ij`.
 struct Shape<'a> {
     outer: Option<(Function, Span)>,
-    inner: Option<(Function, Span)>,
-    operands: &'a [Operand],
+    body: &'a Body,
+    /// The indices and numbers of the body.
+    operands: Vec<&'a Operand>,
 }
 
 impl<'a> Shape<'a> {
     fn of(expr: &'a ast::IndexExpr) -> Self {
         let operands = expr.body.operands();
-        let inner = match &expr.body {
-            Body::Operand(_) => None,
-            Body::Apply { function, symbol, .. } => Some((*function, *symbol)),
-        };
-        match (expr.outer, inner) {
-            (None, Some(function)) if operands.len() == 1 => {
-                Self { outer: Some(function), inner: None, operands }
+        let (outer, body) = match (expr.outer, &expr.body) {
+            (None, Body::Apply { function, symbol, operands }) if operands.len() == 1 => {
+                (Some((*function, *symbol)), &operands[0])
             }
-            (outer, inner) => Self { outer, inner, operands },
+            (outer, body) => (outer, body),
+        };
+        Self { outer, body, operands }
+    }
+
+    /// The function that combines the operands last, below the outer one.
+    fn inner(&self) -> Option<Function> {
+        match self.body {
+            Body::Operand(_) => None,
+            Body::Apply { function, .. } => Some(*function),
         }
     }
 }
@@ -95,35 +99,49 @@ pub fn lower(
     if arity_fits && before == sink.errors() {
         output::check_kept(reduce, &out_index, &letters, sink);
     }
-    let mut elements = OperandElements::new(source, first_operand_span(shape.operands));
-    let (value, value_type) = match arity_fits && errors == sink.errors() {
-        true => {
-            let mut builder = value::LeafBuilder::new(&mut elements, &operands, &mut arrays, sink);
-            let value_type = builder.value(&shape, reduce.is_some(), source);
-            let nodes = builder.finish();
-            (nodes, output::reduced_type(reduce, &shape, value_type, &mut elements, sink))
-        }
-        false => (ScalarExpr::default(), ValueType::Operand),
-    };
-    let (set, operand_why) = elements.finish();
-    let out = ArrayId(arrays.len() as u32);
-    let span = expr.span.into();
+    let mut types = LeafTypes::new(source);
+    let mut builder = value::LeafBuilder::new(&mut types, &operands, source, sink);
+    let fits = arity_fits && errors == builder.sink.errors();
+    let result = fits.then(|| {
+        let value = builder.value(&shape, reduce.is_some());
+        let (types, sink) = builder.types();
+        output::reduced_type(reduce, &shape, value, types, sink)
+    });
     let rank = Some(expr.output.positions.len() as u32);
-    arrays.push(Array { rank, dtype: term(value_type), span });
+    let (out, span) = (ArrayId(arrays.len() as u32), expr.span.into());
+    arrays.push(Array { rank, dtype: TypeTerm::Var(0), span });
+    let typed = result.map(|result| builder.finish(result)).filter(|_| !types.failed);
+    let (value, set, whys) = match typed {
+        Some((value, terms)) => {
+            arrays.iter_mut().zip(&terms.arrays).for_each(|(array, term)| array.dtype = *term);
+            (value, (terms.types, terms.same_real), terms.whys)
+        }
+        None => (ScalarExpr::default(), (vec![TypeSet::ALL], Vec::new()), any_types(&arrays)),
+    };
     let init = output::init(reduce);
     let (domain, guards) = (letters.axes, Vec::new());
     let statement = Statement { out, domain, out_index, init, reduce, value, guards, span };
-    let result_why = result_why(value_type, operand_why);
-    Some(LoweredLeaf { program: program(arrays, statement, set), operand_why, result_why })
+    Some(LoweredLeaf { program: program(arrays, statement, set), whys })
+}
+
+/// Causes after an error: none.
+fn any_types(arrays: &[Array]) -> LeafWhys {
+    let arrays: Vec<Why> = arrays.iter().map(|array| Why::any(array.span.into())).collect();
+    LeafWhys { types: arrays[..1].to_vec(), arrays }
 }
 
 /// The program of one statement, all of whose other arrays are inputs.
-fn program(arrays: Vec<Array>, statement: Statement, set: TypeSet) -> Program {
+fn program(
+    arrays: Vec<Array>,
+    statement: Statement,
+    (types, same_real): (Vec<TypeSet>, Vec<(u32, u32)>),
+) -> Program {
     Program {
         inputs: (0..statement.out.0).map(ArrayId).collect(),
         outputs: vec![statement.out],
         statements: vec![statement],
-        types: vec![set],
+        types,
+        same_real,
         arrays,
         ..Program::default()
     }
@@ -138,7 +156,7 @@ fn lower_indices(
     sink: &mut Sink,
 ) -> (Vec<Array>, Vec<Lowered>, Vec<IndexExpr>) {
     let errors = sink.errors();
-    let (arrays, operands) = lower_operands(shape.operands, source, letters, sink);
+    let (arrays, operands) = lower_operands(&shape.operands, source, letters, sink);
     let out_index = lower_compound(&expr.output, None, source, letters, sink);
     if sink.errors() == errors {
         extents::check(&operands, letters, sink);
@@ -146,30 +164,12 @@ fn lower_indices(
     (arrays, operands, out_index)
 }
 
-fn term(value: ValueType) -> TypeTerm {
-    match value {
-        ValueType::Operand => TypeTerm::Var(0),
-        ValueType::Real => TypeTerm::RealOf(0),
-        ValueType::Fixed(t, _) => TypeTerm::Fixed(t),
-    }
-}
-
-fn result_why(value: ValueType, operand: Why) -> Why {
-    match value {
-        ValueType::Fixed(t, span) => Why { span, set: TypeSet::only(t), verb: Verb::Gives },
-        _ => operand,
-    }
-}
-
-fn first_operand_span(operands: &[Operand]) -> Span {
-    operands.first().map_or(Span::default(), Operand::span)
-}
-
 fn check_arities(shape: &Shape, sink: &mut Sink) -> bool {
     let outer = shape.outer.is_none_or(|(f, _)| check_arity(f, 1, sink));
-    let inner = shape.inner.is_none_or(|(f, span)| {
-        let fits = check_arity(f, shape.operands.len(), sink);
-        fits && check_inner(f, shape.operands.len(), span, sink)
+    let mut inner = true;
+    shape.body.for_each_function(&mut |f, span, operands| {
+        let fits = check_arity(f, operands.len(), sink);
+        inner &= fits && check_inner(f, operands.len(), span, sink);
     });
     outer && inner
 }
@@ -194,14 +194,14 @@ fn check_inner(function: Function, given: usize, span: Span, sink: &mut Sink) ->
 }
 
 fn lower_operands(
-    operands: &[Operand],
+    operands: &[&Operand],
     source: &str,
     letters: &mut Letters,
     sink: &mut Sink,
 ) -> (Vec<Array>, Vec<Lowered>) {
     let mut arrays = Vec::new();
     let mut lowered = Vec::with_capacity(operands.len());
-    for operand in operands {
+    for &operand in operands {
         lowered.push(match operand {
             Operand::Number(number, span) => Lowered::Number(literal(*number), *span),
             Operand::Index(compound) => {

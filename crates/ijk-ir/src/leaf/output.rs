@@ -1,16 +1,17 @@
 //! Classifies an index expression as a map or a reduction.
 
 use super::arith::{divides, for_each_letter};
-use super::elements::{OperandElements, ValueType};
-use super::functions::{binary, reducer};
+use super::elements::LeafTypes;
+use super::functions::reducer;
 use super::letters::{LetterUse, Letters};
 use super::{POSITION, Shape};
 use crate::codes;
 use crate::core::{AxisId, IndexExpr, Init};
+use crate::infer::TypeVar;
 use crate::sink::Sink;
 use crate::text::slice;
 use ijk_syntax::Span;
-use ijk_syntax::ast::{self, Operand, Position};
+use ijk_syntax::ast::{self, Position};
 use ijk_types::{Reducer, ResultType, TypeSet};
 
 /// Start value of a reduction or a map.
@@ -134,12 +135,12 @@ fn report_dropped(
 ) {
     let dropped = &dropped(letters)[..];
     let (is, them) = if dropped.len() == 1 { ("is", "it") } else { ("are", "them") };
-    let body = body_text(shape, source);
+    let body = shape.body.to_string();
     let output = slice(source, expr.output.span);
     let used = letters.axes.iter().zip(&letters.uses).filter(|(_, uses)| uses.in_operand);
     let all: String = used.map(|(axis, _)| axis.name.as_str()).collect();
     let offers = offers(shape, &body, &all, output);
-    let why = match (shape.outer, shape.inner) {
+    let why = match (shape.outer, shape.inner()) {
         (Some((function, _)), _) => format!("`{}` does not reduce", function.spelling()),
         (None, _) => format!("no operator reduces {them}"),
     };
@@ -156,7 +157,7 @@ fn report_dropped(
 
 /// The sentences and texts of expressions that might have been meant.
 fn offers(shape: &Shape, body: &str, all: &str, output: &str) -> Vec<(&'static str, String)> {
-    let fold = |symbol: &str| match (shape.outer, shape.inner) {
+    let fold = |symbol: &str| match (shape.outer, shape.inner()) {
         (Some((outer, _)), None) => {
             let space = if outer.is_symbol() { "" } else { " " };
             format!("{symbol}({}{space}{body})~{output}", outer.spelling())
@@ -165,12 +166,12 @@ fn offers(shape: &Shape, body: &str, all: &str, output: &str) -> Vec<(&'static s
         _ => format!("{symbol}({body})~{output}"),
     };
     let mut offers = Vec::new();
-    match (shape.outer, shape.inner) {
+    match (shape.outer, shape.inner()) {
         (Some((outer, _)), Some(_)) => {
             let map = format!("{}({body})~{all}", outer.spelling());
             offers.push(("to sum afterwards", format!("{map} . +{all}~{output}")));
         }
-        (_, Some((inner, _))) if inner.reduces() && inner.spelling() != "+" => {
+        (_, Some(inner)) if inner.reduces() && inner.spelling() != "+" => {
             offers.push(("to sum", fold("+")));
             offers.push(("to fold by the expression's own operator", fold(inner.spelling())));
         }
@@ -179,29 +180,16 @@ fn offers(shape: &Shape, body: &str, all: &str, output: &str) -> Vec<(&'static s
     offers
 }
 
-fn body_text(shape: &Shape, source: &str) -> String {
-    let texts: Vec<&str> =
-        shape.operands.iter().map(|o: &Operand| slice(source, o.span())).collect();
-    match (shape.inner, &texts[..]) {
-        (None, _) => texts.concat(),
-        (Some((f, _)), [left, right]) if binary(f).is_some() => {
-            let space = if f.is_symbol() { "" } else { " " };
-            format!("{left}{space}{}{space}{right}", f.spelling())
-        }
-        (Some((f, _)), _) => format!("{}({})", f.spelling(), texts.join(",")),
-    }
-}
-
 /// The type of the result where values are of a type.
 pub fn reduced_type(
     reducer: Option<Reducer>,
     shape: &Shape,
-    value: ValueType,
-    elements: &mut OperandElements,
+    value: TypeVar,
+    types: &mut LeafTypes,
     sink: &mut Sink,
-) -> ValueType {
+) -> TypeVar {
     let span = shape.outer.map_or(Span::default(), |(_, span)| span);
-    let (accepts, result) = match reducer {
+    let rule = match reducer {
         None => return value,
         Some(Reducer::Monoid(monoid)) => (monoid.op().accepts(), ResultType::Same),
         Some(reducer) if reducer.gives_positions() => {
@@ -209,5 +197,5 @@ pub fn reduced_type(
         }
         Some(_) => (TypeSet::ORDERED, ResultType::Same),
     };
-    elements.apply(span, accepts, result, value, sink)
+    types.apply(span, rule, &[value], sink)
 }

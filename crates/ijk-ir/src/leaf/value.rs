@@ -1,57 +1,100 @@
 //! The scalar expression of an index expression, and its types.
 
-use super::elements::{OperandElements, ValueType, Verb, Why};
+use super::elements::{ElementTerms, LeafTypes, Verb, Why};
 use super::functions::{UnaryForm, binary, literal_types, unary};
 use super::{Lowered, POSITION, Shape};
 use crate::codes;
-use crate::core::{Array, IndexExpr, ScalarExpr, ScalarId, ScalarNode, TypeTerm};
+use crate::core::{IndexExpr, ScalarExpr, ScalarId, ScalarNode, TypeTerm};
+use crate::infer::TypeVar;
 use crate::sink::Sink;
 use crate::text::quote;
-use ijk_syntax::ast::{Operand, Position};
+use ijk_syntax::ast::{Body, Operand, Position};
 use ijk_syntax::{Function, Span};
-use ijk_types::{BinaryOp, DType, Literal, ResultType, TypeSet};
+use ijk_types::{Literal, TypeSet};
+
+/// A node and the type of its value.
+type Typed = (ScalarId, TypeVar);
+
+/// A number among the nodes.
+struct NumberNode {
+    node: ScalarId,
+    element: TypeVar,
+    span: Span,
+}
 
 /// Writes the nodes of a value.
 pub struct LeafBuilder<'a, 'b> {
     nodes: Vec<ScalarNode>,
-    elements: &'a mut OperandElements<'b>,
+    types: &'a mut LeafTypes<'b>,
     operands: &'a [Lowered],
-    arrays: &'a mut [Array],
+    /// Operands written so far.
+    written: usize,
+    /// For each input.
+    inputs: Vec<TypeVar>,
+    numbers: Vec<NumberNode>,
+    /// Functions of numbers that stand for both values of `@where`.
+    chosen_numbers: Vec<Span>,
+    source: &'b str,
     pub sink: &'a mut Sink,
 }
 
 impl<'a, 'b> LeafBuilder<'a, 'b> {
     /// Nothing written yet.
     pub fn new(
-        elements: &'a mut OperandElements<'b>,
+        types: &'a mut LeafTypes<'b>,
         operands: &'a [Lowered],
-        arrays: &'a mut [Array],
+        source: &'b str,
         sink: &'a mut Sink,
     ) -> Self {
-        Self { nodes: Vec::new(), elements, operands, arrays, sink }
+        let mut inputs = Vec::new();
+        for operand in operands {
+            if let Lowered::Access(access) = operand {
+                inputs.push(types.any(access.span.into()));
+            }
+        }
+        let (nodes, numbers, chosen_numbers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { nodes, types, operands, written: 0, inputs, numbers, chosen_numbers, source, sink }
     }
 
-    /// The finished expression.
-    pub fn finish(self) -> ScalarExpr {
-        ScalarExpr { nodes: self.nodes }
+    /// The finished expression and its types; `result` is the type of the result.
+    pub fn finish(mut self, result: TypeVar) -> (ScalarExpr, ElementTerms) {
+        let values: Vec<TypeVar> = self.numbers.iter().map(|number| number.element).collect();
+        let terms = self.types.terms(&self.inputs, &values, result);
+        for (number, term) in self.numbers.iter().zip(&terms.values) {
+            if let ScalarNode::Const(_, own) = &mut self.nodes[number.node.0 as usize] {
+                *own = *term;
+            }
+        }
+        if let Some(open) = terms.open.filter(|_| !self.types.failed) {
+            let span = self.numbers[open].span;
+            let (message, hint) = match self.chosen_numbers.contains(&span) {
+                true => (
+                    "the element type is open: both values of `@where` are numbers",
+                    "one of them must be an index; or cast the condition, such as `@f32 i~i`",
+                ),
+                false => (
+                    "the element type is open: numbers are combined with numbers only",
+                    "a number takes the type of the index that it is combined with",
+                ),
+            };
+            self.sink.push(codes::OPEN_TYPE.error(span, message).with_hint(hint));
+        }
+        (ScalarExpr { nodes: self.nodes }, terms)
+    }
+
+    /// The inference of types.
+    pub fn types(&mut self) -> (&mut LeafTypes<'b>, &mut Sink) {
+        (self.types, self.sink)
     }
 
     /// Writes the value at a point; `reduces` leaves the outer function to the reduction.
-    pub fn value(&mut self, shape: &Shape, reduces: bool, source: &str) -> ValueType {
-        let (id, value) = match shape.inner {
-            None => match shape.outer {
-                Some((Function::Index, span)) => self.index(shape.operands, span, source),
-                _ => (self.operand(0), ValueType::Operand),
-            },
-            Some((Function::Index, span)) => self.index(shape.operands, span, source),
-            Some((function, span)) => self.apply(function, span, shape.operands.len()),
+    pub fn value(&mut self, shape: &Shape, reduces: bool) -> TypeVar {
+        let (id, value) = match shape.outer {
+            Some((Function::Index, span)) => self.index(shape.body, span),
+            _ => self.body(shape.body),
         };
-        if let (Some(_), Some((Function::Index, span))) = (shape.inner, shape.outer) {
-            let message = "`@index` takes a letter, not the value of a function";
-            self.sink.push(codes::INDEX_OF_VALUE.error(span, message));
-        }
         match shape.outer {
-            Some((function, span)) if !reduces => self.unary(function, span, id, value).1,
+            Some((function, span)) if !reduces => self.unary(function, span, (id, value)).1,
             _ => value,
         }
     }
@@ -61,92 +104,101 @@ impl<'a, 'b> LeafBuilder<'a, 'b> {
         ScalarId(self.nodes.len() as u32 - 1)
     }
 
-    fn operand(&mut self, n: usize) -> ScalarId {
-        self.typed_operand(n, None)
+    /// Writes a scalar expression. The parser bounds how deep it is.
+    fn body(&mut self, body: &Body) -> Typed {
+        match body {
+            Body::Operand(_) => self.operand(),
+            Body::Apply { function: Function::Index, symbol, operands } => {
+                self.index(&operands[0], *symbol)
+            }
+            Body::Apply { function, symbol, operands } => {
+                let values: Vec<Typed> = operands.iter().map(|body| self.body(body)).collect();
+                match values[..] {
+                    [operand] => self.unary(*function, *symbol, operand),
+                    [left, right] => {
+                        let typed = self.binary(*function, *symbol, [left, right]);
+                        self.check_power(*function, &operands[1], left.1);
+                        typed
+                    }
+                    [condition, yes, no] => {
+                        self.note_numbers(&operands[1..]);
+                        self.select(*symbol, condition, [yes, no])
+                    }
+                    _ => unreachable!("arities have been checked"),
+                }
+            }
+        }
     }
 
-    /// Writes an operand, of the expression's type or of a known one.
-    fn typed_operand(&mut self, n: usize, known: Option<(DType, Span)>) -> ScalarId {
-        let term = known.map_or(TypeTerm::Var(0), |(t, _)| TypeTerm::Fixed(t));
-        let node = match &self.operands[n] {
+    /// Writes the next operand.
+    fn operand(&mut self) -> Typed {
+        let n = self.written;
+        self.written += 1;
+        match &self.operands[n] {
             Lowered::Access(access) => {
-                self.arrays[access.array.0 as usize].dtype = term;
-                ScalarNode::Access(access.clone())
+                let element = self.inputs[access.array.0 as usize];
+                (self.push(ScalarNode::Access(access.clone())), element)
             }
             Lowered::Number(literal, span) => {
                 let (literal, span) = (*literal, *span);
-                self.check_literal(literal, span, known);
-                ScalarNode::Const(literal, term)
-            }
-        };
-        self.push(node)
-    }
-
-    fn check_literal(&mut self, literal: Literal, span: Span, known: Option<(DType, Span)>) {
-        let why = Why { span, set: literal_types(literal), verb: Verb::Fits };
-        match known {
-            None => self.elements.narrow(why, self.sink),
-            Some((t, function)) => {
-                let value = ValueType::Fixed(t, function);
-                self.elements.apply(span, why.set, ResultType::Same, value, self.sink);
+                let why = Why { span, set: literal_types(literal), verb: Verb::Fits };
+                let element = self.types.of(why);
+                (self.number(literal, element, span), element)
             }
         }
     }
 
-    fn apply(&mut self, function: Function, span: Span, count: usize) -> (ScalarId, ValueType) {
-        match count {
-            1 => {
-                let operand = self.operand(0);
-                self.unary(function, span, operand, ValueType::Operand)
-            }
-            2 => self.binary(function, span),
-            _ => self.select(span),
-        }
+    fn number(&mut self, literal: Literal, element: TypeVar, span: Span) -> ScalarId {
+        let node = self.push(ScalarNode::Const(literal, TypeTerm::Var(0)));
+        self.numbers.push(NumberNode { node, element, span });
+        node
     }
 
-    fn binary(&mut self, function: Function, span: Span) -> (ScalarId, ValueType) {
-        let (left, right) = (self.operand(0), self.operand(1));
-        let Some(op) = binary(function) else { return (right, ValueType::Operand) };
-        let sink = &mut *self.sink;
-        let value = self.elements.apply(span, op.accepts(), op.result(), ValueType::Operand, sink);
-        if let (BinaryOp::Pow, Lowered::Number(Literal::Integer(..0), at)) = (op, &self.operands[1])
+    fn binary(&mut self, function: Function, span: Span, [left, right]: [Typed; 2]) -> Typed {
+        let Some(op) = binary(function) else { return right };
+        let rule = (op.accepts(), op.result());
+        let value = self.types.apply(span, rule, &[left.1, right.1], self.sink);
+        (self.push(ScalarNode::Binary(op, left.0, right.0)), value)
+    }
+
+    /// Excludes integers of negative powers that are numbers.
+    fn check_power(&mut self, function: Function, exponent: &Body, base: TypeVar) {
+        if let (Function::Pow, Body::Operand(Operand::Number(number, span))) = (function, exponent)
+            && matches!(number, ijk_syntax::ast::Number::Integer(..0))
         {
-            let why = Why { span: *at, set: TypeSet::INEXACT, verb: Verb::Fits };
-            self.elements.narrow(why, self.sink);
+            let why = Why { span: *span, set: TypeSet::INEXACT, verb: Verb::Fits };
+            self.types.narrow(base, why, self.sink);
         }
-        (self.push(ScalarNode::Binary(op, left, right)), value)
     }
 
-    fn select(&mut self, span: Span) -> (ScalarId, ValueType) {
-        let condition = self.typed_operand(0, Some((DType::Bool, span)));
-        let (yes, no) = (self.operand(1), self.operand(2));
-        let numbers = self.operands[1..].iter().all(|o| matches!(o, Lowered::Number(..)));
-        if numbers && let Lowered::Number(_, at) = self.operands[1] {
-            let message = "the element type is open: both values of `@where` are numbers";
-            let hint = "one of them must be an index; or cast the condition, such as `@f32 i~i`";
-            self.sink.push(codes::OPEN_TYPE.error(at, message).with_hint(hint));
+    /// Notes where both values of `@where` are numbers.
+    fn note_numbers(&mut self, values: &[Body]) {
+        let number = |value: &Body| matches!(value, Body::Operand(Operand::Number(..)));
+        if values.iter().all(number) {
+            self.chosen_numbers.extend(values.iter().map(Body::span));
         }
-        (self.push(ScalarNode::Select(condition, yes, no)), ValueType::Operand)
     }
 
-    fn unary(
-        &mut self,
-        function: Function,
-        span: Span,
-        operand: ScalarId,
-        value: ValueType,
-    ) -> (ScalarId, ValueType) {
+    fn select(&mut self, span: Span, condition: Typed, [yes, no]: [Typed; 2]) -> Typed {
+        let set = TypeSet::only(ijk_types::DType::Bool);
+        let bool = self.types.of(Why { span, set, verb: Verb::Accepts });
+        self.types.unify(bool, condition.1, self.sink);
+        self.types.unify(yes.1, no.1, self.sink);
+        (self.push(ScalarNode::Select(condition.0, yes.0, no.0)), yes.1)
+    }
+
+    fn unary(&mut self, function: Function, span: Span, (operand, value): Typed) -> Typed {
         let Some(form) = unary(function) else { return (operand, value) };
-        let (accepts, result) = match form {
+        let rule = match form {
             UnaryForm::Op(op) => (op.accepts(), op.result()),
             UnaryForm::Default(op, _) | UnaryForm::Same(op) => (op.accepts(), op.result()),
             UnaryForm::Index => return (operand, value),
         };
-        let applied = self.elements.apply(span, accepts, result, value, self.sink);
+        let applied = self.types.apply(span, rule, &[value], self.sink);
         let id = match form {
             UnaryForm::Op(op) => self.push(ScalarNode::Unary(op, operand)),
             UnaryForm::Default(op, literal) => {
-                let default = self.push(ScalarNode::Const(literal, super::term(value)));
+                let default = self.number(literal, value, span);
                 self.push(ScalarNode::Binary(op, default, operand))
             }
             _ => operand,
@@ -154,18 +206,26 @@ impl<'a, 'b> LeafBuilder<'a, 'b> {
         (id, applied)
     }
 
-    fn index(&mut self, operands: &[Operand], span: Span, source: &str) -> (ScalarId, ValueType) {
-        let value = ValueType::Fixed(POSITION, span);
-        let axis = match (operands, self.operands) {
-            ([Operand::Index(compound)], [Lowered::Access(access)]) => {
+    /// Writes the value of the index that is the operand, which is not read.
+    fn index(&mut self, operand: &Body, span: Span) -> Typed {
+        let value = self.types.fixed(POSITION, span);
+        let Body::Operand(operand) = operand else {
+            let message = "`@index` takes a letter, not the value of a function";
+            self.sink.push(codes::INDEX_OF_VALUE.error(span, message));
+            return self.body(operand);
+        };
+        let lowered = &self.operands[self.written];
+        self.written += 1;
+        let axis = match (operand, lowered) {
+            (Operand::Index(compound), Lowered::Access(access)) => {
                 let alone = matches!(compound.positions[..], [Position::Letter(_)]);
                 super::lone_letter(access, alone)
             }
             _ => None,
         };
         if axis.is_none() {
-            let at = super::first_operand_span(operands);
-            let quoted = quote(source, at, "this");
+            let at = operand.span();
+            let quoted = quote(self.source, at, "this");
             let message = format!("`@index` takes an operand of exactly one letter, not {quoted}");
             self.sink.push(codes::INDEX_OPERAND.error(at, message));
         }

@@ -52,12 +52,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Any number of `~` and `(`.
+    /// Any number of `~` and of `(` around components.
     fn openings(&mut self, pending: &mut Vec<Pending>) -> Parsed<()> {
         loop {
             let span = self.peek(0).span;
             if self.eat('~').is_some() {
                 pending.push(Pending::Swap(span));
+            } else if self.is(0, '(') && self.at_scalar() {
+                return Ok(());
             } else if self.eat('(').is_some() {
                 self.deepen(span, NAME_IT)?;
                 pending.push(Pending::Group(span));
@@ -161,7 +163,7 @@ impl Parser<'_> {
         let token = self.peek(0);
         match token.kind {
             TokenKind::Ident if !self.is_binding(0) => self.identifier(),
-            TokenKind::Number | TokenKind::BadNumber | TokenKind::Punct('.' | '[' | '@') => {
+            TokenKind::Number | TokenKind::BadNumber | TokenKind::Punct('.' | '[' | '@' | '(') => {
                 self.index()
             }
             _ if self.symbol(0).is_some() && !self.is_arrow(0) => self.index(),

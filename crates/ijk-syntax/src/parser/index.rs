@@ -8,11 +8,36 @@ use crate::{Diagnostic, Function, Span, TokenKind, codes};
 /// The function before an operand or parentheses, and what it applies to.
 type Applied = (Option<(Function, Span)>, Body);
 
+/// Operands of a function in parentheses.
+pub(super) enum Arguments {
+    One(Body),
+    Listed(Vec<Body>),
+}
+
+/// Hint for parentheses that nest too deep, and for too many functions.
+pub(super) const CHAIN_IT: &str = "chain expressions with `.`";
+
+/// An index expression has at most this many functions.
+pub const MAX_FUNCTIONS: usize = 256;
+
+/// A function of one operand that stands before all others is outside of the body.
+fn before_all(outer: Option<(Function, Span)>, body: Body) -> Applied {
+    match (outer, body) {
+        (None, Body::Apply { function, symbol, mut operands }) if operands.len() == 1 => {
+            (Some((function, symbol)), operands.remove(0))
+        }
+        applied => applied,
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn index(&mut self) -> Parsed<NodeId> {
         let start = self.peek(0).span;
-        let (outer, body) = if self.at_operand() { self.infix()? } else { self.prefix()? };
+        self.functions = 0;
+        let (outer, body) =
+            if self.at_operand() || self.is(0, '(') { self.infix()? } else { self.prefix()? };
         self.check_index(&body, start);
+        let (outer, body) = before_all(outer, body);
         let output = self.output(outer, &body, start)?;
         let span = self.since(start);
         self.node(NodeKind::Index(Box::new(IndexExpr { outer, body, output, span })), span)
@@ -20,22 +45,23 @@ impl Parser<'_> {
 
     /// `operand` or `operand function operand`.
     fn infix(&mut self) -> Parsed<Applied> {
+        let start = self.peek(0).span;
         let left = self.operand()?;
         let breaks = self.peek(0).after_newline && (self.is(0, '~') || self.is_infix(0));
         if breaks {
             self.warn_break("this takes the line before as its left operand");
         }
         let body = self.infix_rest(left)?;
-        self.check_no_more(&body, None)?;
+        self.check_no_more(None, start)?;
         Ok((None, body))
     }
 
     /// Parses the rest of an infix expression, behind its first operand: the function and the other operand.
-    fn infix_rest(&mut self, left: Operand) -> Parsed<Body> {
+    fn infix_rest(&mut self, left: Body) -> Parsed<Body> {
         if !self.is_infix(0) {
-            return Ok(Body::Operand(left));
+            return Ok(left);
         }
-        let (function, symbol) = self.function()?;
+        let (function, symbol) = self.counted()?;
         let right = self.operand()?;
         self.check_count(function, symbol, 2);
         Ok(Body::Apply { function, symbol, operands: vec![left, right] })
@@ -43,65 +69,44 @@ impl Parser<'_> {
 
     /// `function operand`, `function(…)`.
     fn prefix(&mut self) -> Parsed<Applied> {
-        let (function, symbol) = self.function()?;
-        if self.is(0, '(') {
-            return self.parenthesised(function, symbol);
-        }
-        let operand = self.operand()?;
-        let body = Body::Operand(operand);
-        self.check_count(function, symbol, 1);
-        self.check_no_more(&body, Some(symbol))?;
-        Ok((Some((function, symbol)), body))
-    }
-
-    /// Parses the parentheses of a function: its operands, or one more function of operands.
-    fn parenthesised(&mut self, outer: Function, symbol: Span) -> Parsed<Applied> {
-        let open = self.open()?;
-        let applied = if self.at_operand() {
-            let first = self.operand()?;
-            if self.is(0, ',') {
-                let operands = self.arguments(first)?;
-                self.check_call(outer, symbol, operands.len());
-                (None, Body::Apply { function: outer, symbol, operands })
-            } else {
-                self.check_count(outer, symbol, 1);
-                (Some((outer, symbol)), self.infix_rest(first)?)
+        let (function, symbol) = self.counted()?;
+        let start = self.peek(0).span;
+        let applied = if self.is(0, '(') {
+            match self.call(function, symbol)? {
+                Arguments::One(body) => (Some((function, symbol)), body),
+                Arguments::Listed(operands) => (None, Body::Apply { function, symbol, operands }),
             }
         } else {
-            self.check_count(outer, symbol, 1);
-            (Some((outer, symbol)), self.inner()?)
+            let operand = self.operand()?;
+            self.check_count(function, symbol, 1);
+            (Some((function, symbol)), operand)
         };
-        self.close(open)?;
+        self.check_no_more(Some(symbol), start)?;
         Ok(applied)
     }
 
-    /// `function operand` or `function(operand, …)` inside parentheses.
-    fn inner(&mut self) -> Parsed<Body> {
-        let (function, symbol) = self.function()?;
-        let operands = if self.is(0, '(') {
-            let open = self.open()?;
-            let first = self.operand()?;
-            let operands = self.arguments(first)?;
-            self.close(open)?;
-            operands
+    /// The parentheses of a function: one scalar expression, or a list of them.
+    pub(super) fn call(&mut self, function: Function, symbol: Span) -> Parsed<Arguments> {
+        let open = self.open()?;
+        let first = self.scalar(0)?;
+        let arguments = if self.is(0, ',') {
+            let mut operands = vec![first];
+            while self.eat(',').is_some() {
+                operands.push(self.scalar(0)?);
+            }
+            self.check_call(function, symbol, operands.len());
+            Arguments::Listed(operands)
         } else {
-            vec![self.operand()?]
+            self.check_count(function, symbol, 1);
+            Arguments::One(first)
         };
-        self.check_count(function, symbol, operands.len());
-        Ok(Body::Apply { function, symbol, operands })
-    }
-
-    /// The rest of a list of operands.
-    fn arguments(&mut self, first: Operand) -> Parsed<Vec<Operand>> {
-        let mut operands = vec![first];
-        while self.eat(',').is_some() {
-            operands.push(self.operand()?);
-        }
-        Ok(operands)
+        self.close(open)?;
+        Ok(arguments)
     }
 
     fn open(&mut self) -> Parsed<Span> {
         let open = self.next().span;
+        self.deepen(open, CHAIN_IT)?;
         match self.eat(')') {
             Some(close) => {
                 self.fail(codes::EMPTY_PARENTHESES.error(open.to(close.span), "empty parentheses"))
@@ -113,17 +118,16 @@ impl Parser<'_> {
     fn close(&mut self, open: Span) -> Parsed<()> {
         let token = self.peek(0);
         if self.eat(')').is_some() {
+            self.depth -= 1;
             return Ok(());
         }
         if matches!(token.kind, TokenKind::End | TokenKind::Punct(';')) || self.is_binding(0) {
             return self.fail(codes::NOT_CLOSED.error(open, "`(` is never closed"));
         }
-        let error = if self.is_infix(0) || self.is(0, '(') {
-            codes::TOO_MANY_FUNCTIONS
-                .error(token.span, "one more function than an index expression can hold")
-                .with_hint(
-                    "`op(a*b)` is one map and one reduction; chain expressions with `.` for more",
-                )
+        let error = if self.is(0, ',') {
+            codes::EXPECTED_CLOSE
+                .error(token.span, "expected `)`, found `,`")
+                .with_hint("operands are joined by an operator: `+(ik*kj)~ij`")
         } else if self.is(0, '~') {
             codes::OUTPUT_INSIDE
                 .error(token.span, "the output stands outside the parentheses")
@@ -136,7 +140,7 @@ impl Parser<'_> {
     }
 
     /// An operator symbol or `@name`.
-    fn function(&mut self) -> Parsed<(Function, Span)> {
+    pub(super) fn function(&mut self) -> Parsed<(Function, Span)> {
         if let Some(function) = self.symbol(0) {
             return Ok((function, self.next().span));
         }
@@ -184,7 +188,7 @@ impl Parser<'_> {
     }
 
     /// Reports a number of operands that the function does not take.
-    fn check_count(&mut self, function: Function, symbol: Span, count: usize) {
+    pub(super) fn check_count(&mut self, function: Function, symbol: Span, count: usize) {
         let (least, most) = function.operands();
         if (least..=most).contains(&count) {
             return;
@@ -216,26 +220,51 @@ impl Parser<'_> {
         }
     }
 
-    /// Fails where a further function follows complete operands.
-    fn check_no_more(&mut self, body: &Body, prefix: Option<Span>) -> Parsed<()> {
+    /// Fails where a further function follows complete operands, which start at `start`.
+    fn check_no_more(&mut self, prefix: Option<Span>, start: Span) -> Parsed<()> {
         if !self.is_infix(0) {
             return Ok(());
         }
         let symbol = self.peek(0).span;
-        let error = match (prefix, body) {
-            (Some(prefix), body) => {
-                let start = body.operands()[0].span();
-                let (op, first) = (shorten(self.text(prefix)), shorten(self.text(start)));
+        let whole = self.up_to_output(start);
+        let text = whole.map(|whole| shorten(self.text(whole)));
+        let error = match prefix {
+            Some(prefix) => {
+                let op = shorten(self.text(prefix));
+                let text = text.unwrap_or_else(|| format!("{}…", shorten(self.text(start))));
                 codes::FUNCTION_AROUND
                     .error(symbol, "a function before the operands and another between them")
                     .with_related(prefix, "the one before")
-                    .with_hint(format!("to apply `{op}` to the result, write `{op}({first}…)`"))
+                    .with_hint(format!("to apply `{op}` to the result, write `{op}({text})`"))
             }
-            (None, _) => codes::THREE_OPERANDS
-                .error(symbol, "an index expression has at most two operands")
-                .with_hint("chain expressions for more: `i*j~ij . ij*k~ijk`"),
+            None => codes::THREE_OPERANDS
+                .error(symbol, "without parentheses, an index expression has at most two operands"),
+        };
+        let error = match (prefix, whole) {
+            (None, Some(whole)) => {
+                let text = format!("({})", self.text(whole));
+                let advice = format!("in parentheses it may have more: `{}`", shorten(&text));
+                error.with_fix(advice, whole, text)
+            }
+            (None, None) => error.with_hint("in parentheses it may have more: `(i*j*k)~ijk`"),
+            _ => error,
         };
         self.fail(error)
+    }
+
+    /// From `start` to before the `~` of an expression, if it is near.
+    fn up_to_output(&self, start: Span) -> Option<Span> {
+        let mut last = start;
+        for ahead in 0..64 {
+            let token = self.peek(ahead);
+            match token.kind {
+                TokenKind::Punct('~') => return Some(start.to(last)),
+                TokenKind::End | TokenKind::Chain | TokenKind::Compose => return None,
+                TokenKind::Punct(';' | ':' | '&' | '|' | '=') => return None,
+                _ => last = token.span,
+            }
+        }
+        None
     }
 
     /// Reports an expression without an index among its operands.
@@ -321,7 +350,7 @@ impl Parser<'_> {
                 error.with_hint("operands are joined by an operator: `ik*kj~ijk`")
             }
             TokenKind::Punct('(') => {
-                error.with_hint("`op(a*b)~out` has its operator before the parentheses")
+                error.with_hint("an operator stands between an operand and parentheses: `i*(j-k)`")
             }
             _ => error,
         };
@@ -353,17 +382,23 @@ impl Parser<'_> {
         }
     }
 
-    fn operand(&mut self) -> Parsed<Operand> {
+    /// A compound index, a number, or a scalar expression in parentheses.
+    pub(super) fn operand(&mut self) -> Parsed<Body> {
+        if self.is(0, '(') {
+            let open = self.open()?;
+            let body = self.scalar(0)?;
+            self.close(open)?;
+            return Ok(body);
+        }
         if !self.at_operand() {
             let error = self.no_operand();
             return self.fail(error);
         }
-        match self.kind(0) {
-            TokenKind::Ident | TokenKind::Punct('.' | '[') => {
-                Ok(Operand::Index(self.compound(false)?))
-            }
-            _ => self.number(),
-        }
+        let operand = match self.kind(0) {
+            TokenKind::Ident | TokenKind::Punct('.' | '[') => Operand::Index(self.compound(false)?),
+            _ => self.number()?,
+        };
+        Ok(Body::Operand(operand))
     }
 
     /// Why there is no operand here.
@@ -373,9 +408,6 @@ impl Parser<'_> {
         let error =
             codes::NO_OPERAND.error(token.span, format!("expected an operand, found {found}"));
         match token.kind {
-            TokenKind::Punct('(') => error.with_hint(
-                "an index expression has no nested parentheses; chain expressions with `.`",
-            ),
             TokenKind::Punct('-' | '+') => error.with_hint("a sign touches its digits: `i*-1~i`"),
             TokenKind::Punct('~') => error.with_hint("an index of rank 0 is written `.`"),
             TokenKind::Chain => error.with_hint("`>>` is a combinator; the maximum is one `>`"),

@@ -10,9 +10,11 @@ mod einsum;
 mod index;
 mod number;
 mod program;
+mod scalar;
 mod schedule;
 
 pub(crate) use component::precedence;
+pub use index::MAX_FUNCTIONS;
 
 use crate::ast::{Node, NodeId, NodeKind, Program};
 use crate::cursor::{Abandon, Cursor, Parsed};
@@ -55,6 +57,7 @@ pub fn parse_tokens(source: &str, tokens: &[Token]) -> (Program, Vec<Diagnostic>
         program: Program::default(),
         names: HashMap::new(),
         scheduled: false,
+        functions: 0,
     };
     parser.program();
     (parser.program, parser.cursor.finish())
@@ -67,6 +70,8 @@ struct Parser<'s> {
     names: HashMap<&'s str, Span>,
     /// A warning about schedules was reported.
     scheduled: bool,
+    /// Number of functions in the current index expression.
+    functions: usize,
 }
 
 impl<'s> Deref for Parser<'s> {

@@ -96,6 +96,12 @@ const FEATURES: &str = "
     production: / in brackets in output
     production: `;`
     production: bare
+    production: a function as an argument
+    production: a function before another
+    production: a function before one between
+    production: a function before one operand of another
+    production: a function in parentheses
+    production: a function that binds tighter
     production: binding
     production: bracket in operand
     production: bracket in output
@@ -199,11 +205,13 @@ const FEATURES: &str = "
     rule: map with division in an output's bracket
     rule: map with two letters in an output's bracket
     rule: one extent name in several expressions
+    rule: operands of several types
     rule: pair of several inputs
     rule: reduction with division in an output's bracket
     rule: reduction with two letters in an output's bracket
     rule: several brackets limit a letter
     rule: several outputs feed
     rule: swap of several inputs
+    rule: three indices or more
     rule: unsqueeze
 ";

@@ -58,6 +58,14 @@ impl Coverage {
             };
             types.push(t);
         }
+        let read = statement.value.nodes.iter().filter_map(|node| match node {
+            ScalarNode::Access(access) => Some(lowered.instance.dtypes[access.array.0 as usize]),
+            _ => None,
+        });
+        let read: std::collections::BTreeSet<DType> = read.collect();
+        if read.len() > 1 {
+            self.count("rule: operands of several types");
+        }
         let last = *types.last().expect("a statement has a value");
         match statement.reduce {
             None if statement.value.nodes.len() == 1 => {

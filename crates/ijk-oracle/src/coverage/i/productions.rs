@@ -2,6 +2,7 @@
 
 use super::Coverage;
 use crate::reference::surface::Form;
+use ijk_syntax::Function;
 use ijk_syntax::ast::{
     Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, NodeKind, Number, Operand,
     Position, Program,
@@ -64,7 +65,7 @@ impl Coverage {
         let outer = if expr.outer.is_some() { "outer " } else { "" };
         self.count(format!("production: {outer}{body}"));
         self.functions(expr, source);
-        expr.body.operands().iter().for_each(|operand| self.operand(operand, source));
+        expr.body.operands().into_iter().for_each(|operand| self.operand(operand, source));
         self.compound("output", &expr.output);
         if let Ok(form) = Form::of(expr) {
             self.rules(expr, &form);
@@ -84,7 +85,7 @@ impl Coverage {
                 self.count("production: function called with one operand");
             }
         }
-        if let Body::Apply { function, symbol, operands } = &expr.body {
+        expr.body.for_each_function(&mut |function, symbol, operands| {
             let (name, count) = (function.spelling(), operands.len());
             self.count(format!("function: {name} of {count}"));
             let between = symbol.start > operands[0].span().start;
@@ -95,6 +96,25 @@ impl Coverage {
                 (false, _) => "function called with commas",
             };
             self.count(format!("production: {how}"));
+            self.nested(function, operands);
+        });
+    }
+
+    /// Functions of functions, and those that only precedence groups.
+    fn nested(&mut self, function: Function, operands: &[Body]) {
+        let (left, right) = function.operand_precedences();
+        for (place, operand) in operands.iter().enumerate() {
+            let Body::Apply { function: inner, operands: of, .. } = operand else { continue };
+            let least = if place == 0 { left } else { right };
+            let feature = match (operands.len(), of.len()) {
+                (2, 2) if inner.precedence() >= least => "a function that binds tighter",
+                (2, 2) => "a function in parentheses",
+                (2, 1) => "a function before one operand of another",
+                (1, 2) => "a function before one between",
+                (3, _) => "a function as an argument",
+                _ => "a function before another",
+            };
+            self.count(format!("production: {feature}"));
         }
     }
 

@@ -114,7 +114,7 @@ fn arity(program: &Program, known: &BTreeMap<NodeId, Ports>, id: NodeId) -> Opti
     Some(match &program.node(id).kind {
         NodeKind::Index(expr) => {
             let index = |o: &&Operand| matches!(o, Operand::Index(_));
-            (expr.body.operands().iter().filter(index).count(), 1)
+            (expr.body.operands().into_iter().filter(index).count(), 1)
         }
         NodeKind::Identity => (1, 1),
         NodeKind::Name(name) => {
@@ -164,6 +164,9 @@ impl Coverage {
             if holds {
                 self.count(format!("rule: {kind} with {name}"));
             }
+        }
+        if form.operands.iter().filter(|leaf| matches!(leaf, Leaf::Index(_))).count() > 2 {
+            self.count("rule: three indices or more");
         }
         self.letters(form);
         self.brackets(form);

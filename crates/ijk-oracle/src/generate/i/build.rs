@@ -4,7 +4,7 @@ use ijk_syntax::Function;
 use ijk_syntax::Span;
 use ijk_syntax::ast::{
     Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Letter, Name, Node, NodeId,
-    NodeKind, Operand, Position, Program,
+    NodeKind, Position, Program,
 };
 
 pub(crate) fn letter(name: char) -> Letter {
@@ -60,7 +60,8 @@ pub(crate) fn name(text: &str) -> Name {
     Name { text: text.into(), span: Span::default() }
 }
 
-pub(crate) fn apply(function: Function, operands: Vec<Operand>) -> Body {
+/// A function of scalar expressions.
+pub(crate) fn apply(function: Function, operands: Vec<Body>) -> Body {
     Body::Apply { function, symbol: Span::default(), operands }
 }
 

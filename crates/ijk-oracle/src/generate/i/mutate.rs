@@ -139,32 +139,38 @@ fn mutate_expression(rng: &mut Rng, expression: &mut IndexExpr) {
                 2 => Number::Integer(2),
                 _ => Number::Float(f64::INFINITY),
             };
-            let at = rng.below(expression.body.operands().len());
-            operands(&mut expression.body)[at] = Operand::Number(number, Default::default());
+            let operands = &mut operands(&mut expression.body);
+            let at = rng.below(operands.len());
+            *operands[at] = Operand::Number(number, Default::default());
         }
         4..=6 => mutate_compound(rng, &mut expression.output),
         _ => {
-            let at = rng.below(expression.body.operands().len());
-            if let Operand::Index(compound) = &mut operands(&mut expression.body)[at] {
+            let mut operands = operands(&mut expression.body);
+            let at = rng.below(operands.len());
+            if let Operand::Index(compound) = &mut *operands[at] {
                 mutate_compound(rng, compound);
             }
         }
     }
 }
 
-fn operands(body: &mut Body) -> &mut [Operand] {
+fn operands(body: &mut Body) -> Vec<&mut Operand> {
     match body {
-        Body::Operand(operand) => std::slice::from_mut(operand),
-        Body::Apply { operands, .. } => operands,
+        Body::Operand(operand) => vec![operand],
+        Body::Apply { operands: parts, .. } => parts.iter_mut().flat_map(operands).collect(),
     }
 }
 
+/// Exchanges a function for another of as many operands.
 fn mutate_function(rng: &mut Rng, body: &mut Body) {
-    if let Body::Apply { function, operands, .. } = body {
-        let fits = |f: &&Function| (f.operands().0..=f.operands().1).contains(&operands.len());
-        let choices: Vec<Function> = Function::ALL.iter().filter(fits).copied().collect();
-        *function = *rng.pick(&choices);
+    let Body::Apply { function, operands, .. } = body else { return };
+    let inner = operands.iter_mut().find(|part| matches!(part, Body::Apply { .. }));
+    if let (Some(inner), true) = (inner, rng.chance(0.5)) {
+        return mutate_function(rng, inner);
     }
+    let fits = |f: &&Function| (f.operands().0..=f.operands().1).contains(&operands.len());
+    let choices: Vec<Function> = Function::ALL.iter().filter(fits).copied().collect();
+    *function = *rng.pick(&choices);
 }
 
 fn mutate_compound(rng: &mut Rng, compound: &mut Compound) {

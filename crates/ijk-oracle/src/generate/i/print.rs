@@ -21,6 +21,14 @@ pub fn print(program: &Program, rng: Option<&mut Rng>) -> String {
     printer.out
 }
 
+/// Returns true if the text begins with a number, which a sign before it would join.
+fn starts_with_number(body: &Body) -> bool {
+    match body {
+        Body::Operand(operand) => matches!(operand, Operand::Number(..)),
+        Body::Apply { operands, .. } => operands.len() == 2 && starts_with_number(&operands[0]),
+    }
+}
+
 struct Printer<'a> {
     program: &'a Program,
     rng: Option<&'a mut Rng>,
@@ -115,7 +123,7 @@ impl Printer<'_> {
                 self.out.push_str(function.spelling());
                 self.space(0.05);
                 self.out.push('(');
-                self.body(body);
+                self.scalar(body, 0);
                 self.out.push(')');
             }
         }
@@ -140,41 +148,101 @@ impl Printer<'_> {
         }
     }
 
+    /// A body without a function around it.
     fn body(&mut self, body: &Body) {
         let Body::Apply { function, operands, .. } = body else {
-            return self.operand(&body.operands()[0]);
+            return self.single(body);
         };
         match &operands[..] {
-            [operand] => self.prefix(*function, operand),
             [left, right] if function.is_symbol() || self.chance(0.6) => {
-                self.infix(*function, left, right);
+                if self.chance(0.1) {
+                    return self.enclosed(body);
+                }
+                self.single(left);
+                self.between(*function);
+                self.sign_of_number(right);
+                self.single(right);
             }
+            [_] => self.enclosed(body),
             _ => self.call(*function, operands),
         }
     }
 
-    fn infix(&mut self, function: Function, left: &Operand, right: &Operand) {
+    /// An operand, or parentheses.
+    fn single(&mut self, body: &Body) {
+        match body {
+            Body::Operand(operand) => self.operand(operand),
+            body => self.enclosed(body),
+        }
+    }
+
+    fn enclosed(&mut self, body: &Body) {
+        self.out.push('(');
+        self.scalar(body, 0);
+        self.out.push(')');
+    }
+
+    /// A scalar expression in parentheses, with others around it if it binds less tightly than `least`.
+    fn scalar(&mut self, body: &Body, least: u8) {
+        let (function, operands) = match body {
+            Body::Operand(operand) if self.chance(0.02) => {
+                self.out.push('(');
+                self.operand(operand);
+                return self.out.push(')');
+            }
+            Body::Operand(operand) => return self.operand(operand),
+            Body::Apply { function, operands, .. } => (*function, operands),
+        };
+        let (left, right) = function.operand_precedences();
+        match &operands[..] {
+            [Body::Operand(operand)] if !function.is_symbol() => self.prefix(function, operand),
+            [_, _] if !function.is_symbol() && self.chance(0.4) => self.call(function, operands),
+            [_] | [_, _] if function.is_symbol() && self.chance(0.05) => self.enclosed(body),
+            [_] if !function.is_symbol() => self.call(function, operands),
+            [_] | [_, _] if function.precedence() < least => self.enclosed(body),
+            [operand] if starts_with_number(operand) => {
+                self.out.push_str(function.spelling());
+                self.enclosed(operand);
+            }
+            [operand] => {
+                self.out.push_str(function.spelling());
+                self.scalar(operand, right);
+            }
+            [first, second] => {
+                self.scalar(first, left);
+                self.between(function);
+                self.sign_of_number(second);
+                self.scalar(second, right);
+            }
+            _ => self.call(function, operands),
+        }
+    }
+
+    /// The spelling of a function between operands.
+    fn between(&mut self, function: Function) {
         let loose = !function.is_symbol() || self.chance(0.15);
         let gap = if loose { " " } else { "" };
-        self.operand(left);
         write!(self.out, "{gap}{}{gap}", function.spelling()).expect("a string takes all");
-        let positive = match right {
-            Operand::Number(Number::Integer(n), _) => *n >= 0,
-            Operand::Number(Number::Float(x), _) => *x >= 0.0,
-            Operand::Index(_) => false,
+    }
+
+    /// Sometimes a plus before a positive number.
+    fn sign_of_number(&mut self, body: &Body) {
+        let positive = match body {
+            Body::Operand(Operand::Number(Number::Integer(n), _)) => *n >= 0,
+            Body::Operand(Operand::Number(Number::Float(x), _)) => *x >= 0.0,
+            _ => false,
         };
         if positive && self.chance(0.05) {
             self.out.push('+');
         }
-        self.operand(right);
     }
 
-    fn call(&mut self, function: Function, operands: &[Operand]) {
+    fn call(&mut self, function: Function, operands: &[Body]) {
         self.out.push_str(function.spelling());
         for (at, operand) in operands.iter().enumerate() {
             self.out.push(if at == 0 { '(' } else { ',' });
             self.space(if at == 0 { 0.05 } else { 0.3 });
-            self.operand(operand);
+            self.scalar(operand, 0);
         }
         self.out.push(')');
     }

@@ -239,7 +239,6 @@ pub(crate) fn apply(
     point: impl Fn(char) -> i64,
 ) -> Result<Cell, EvalError> {
     let cell = match map {
-        Map::Copy => operands[0],
         Map::Index(letter) => Cell::exact(Scalar::I64(point(letter))),
         Map::Unary(op) => unary(op, operands[0])?,
         Map::FromIdentity(monoid) => {
@@ -251,7 +250,7 @@ pub(crate) fn apply(
     };
     let order = Order::of(operands);
     let order = match map {
-        Map::Copy | Map::FromIdentity(_) => order,
+        Map::FromIdentity(_) => order,
         Map::Unary(op) => order.after_unary(op, operands[0]),
         Map::Binary(op) => order.after_binary(op, operands[0], operands[1]),
         Map::Index(_) | Map::Where => order.closed(),
@@ -266,7 +265,6 @@ pub(crate) fn map_type(map: Map, operands: &[DType]) -> Result<DType, EvalError>
         None => Ok(types[0]),
     };
     match map {
-        Map::Copy => Ok(operands[0]),
         Map::Index(_) => Ok(DType::I64),
         Map::Where if operands[0] != DType::Bool => Err(EvalError::Type(operands[0])),
         Map::Where => same(&operands[1..]),

@@ -4,7 +4,7 @@ use super::affine::Affine;
 use crate::EvalError;
 use ijk_syntax::Function;
 use ijk_syntax::ast::{Arith, ArithOp, Body, Extent, IndexExpr, Letter, Number, Operand, Position};
-use ijk_types::{BinaryOp, DType, Monoid, Order, Reducer, UnaryOp};
+use ijk_types::{BinaryOp, DType, Literal, Monoid, Order, Reducer, UnaryOp};
 
 /// An index expression, checked.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ pub(crate) struct Form {
     pub output_merges: bool,
     /// True if the output has a bracket.
     output_brackets: bool,
-    /// The function of the operands.
-    pub body: Map,
+    /// The functions of the operands.
+    pub body: Tree,
     /// The function of the body's value, if it maps.
     pub outer: Option<Map>,
     /// The reducer, if it reduces.
@@ -42,11 +42,16 @@ pub(crate) enum Leaf {
     Number(Number),
 }
 
+/// A scalar expression: functions of operands, by their numbers.
+#[derive(Clone, Debug)]
+pub(crate) enum Tree {
+    Operand(usize),
+    Apply(Map, Vec<Tree>),
+}
+
 /// A function of scalars at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Map {
-    /// The operand itself.
-    Copy,
     /// The value of a letter.
     Index(char),
     Unary(UnaryOp),
@@ -64,10 +69,7 @@ impl Form {
         if !operands.iter().any(|operand| matches!(operand, Operand::Index(_))) {
             return Err(EvalError::NoIndex);
         }
-        form.body = match &expr.body {
-            Body::Operand(_) => Map::Copy,
-            Body::Apply { function, operands, .. } => form.map(*function, operands.len())?,
-        };
+        form.body = form.tree(&expr.body, &mut 0)?;
         match expr.outer {
             None => form.check_dropped()?,
             Some((function, _)) => form.set_outer(function, &expr.body)?,
@@ -96,11 +98,11 @@ impl Form {
             output_letters: Vec::new(),
             output_merges: false,
             output_brackets: false,
-            body: Map::Copy,
+            body: Tree::Operand(0),
             outer: None,
             reduce: None,
         };
-        for (number, operand) in expr.body.operands().iter().enumerate() {
+        for (number, operand) in expr.body.operands().into_iter().enumerate() {
             let leaf = form.read_operand(number, operand)?;
             form.operands.push(leaf);
         }
@@ -149,20 +151,37 @@ impl Form {
         }
     }
 
-    /// The map of a function with `operands` operands.
-    fn map(&self, function: Function, operands: usize) -> Result<Map, EvalError> {
-        if function == Function::Index && operands == 1 {
-            return Ok(Map::Index(self.index_letter()?));
+    /// The tree of a body whose operands are numbered from `next`.
+    fn tree(&self, body: &Body, next: &mut usize) -> Result<Tree, EvalError> {
+        match body {
+            Body::Operand(_) => {
+                *next += 1;
+                Ok(Tree::Operand(*next - 1))
+            }
+            Body::Apply { function, operands, .. } => {
+                let map = self.map(*function, operands, *next)?;
+                let parts = operands.iter().map(|operand| self.tree(operand, next));
+                Ok(Tree::Apply(map, parts.collect::<Result<_, _>>()?))
+            }
         }
-        pointwise(function, operands).ok_or(EvalError::Misplaced(function.spelling()))
     }
 
-    fn index_letter(&self) -> Result<char, EvalError> {
-        match &self.operands[..] {
-            [Leaf::Index(positions)] if positions.len() == 1 => match self.plain[..] {
-                [(_, _, letter)] => Ok(letter),
-                _ => Err(EvalError::Misplaced("@index")),
-            },
+    /// The map of a function of operands, the first of which has a number.
+    fn map(&self, function: Function, operands: &[Body], first: usize) -> Result<Map, EvalError> {
+        match (function, operands) {
+            (Function::Index, [Body::Operand(_)]) => Ok(Map::Index(self.index_letter(first)?)),
+            (Function::Index, [_]) => Err(EvalError::Misplaced("@index")),
+            _ => {
+                pointwise(function, operands.len()).ok_or(EvalError::Misplaced(function.spelling()))
+            }
+        }
+    }
+
+    /// The letter that an operand consists of.
+    fn index_letter(&self, operand: usize) -> Result<char, EvalError> {
+        let alone = self.plain.iter().find(|plain| plain.0 == operand);
+        match (&self.operands[operand], alone) {
+            (Leaf::Index(positions), Some((_, _, letter))) if positions.len() == 1 => Ok(*letter),
             _ => Err(EvalError::Misplaced("@index")),
         }
     }
@@ -174,16 +193,13 @@ impl Form {
         if function.orders() {
             return self.set_order(function);
         }
-        if function == Function::Index && !matches!(body, Body::Operand(_)) {
-            return Err(EvalError::Misplaced("@index"));
-        }
-        let map = self.map(function, 1)?;
+        let map = self.map(function, std::slice::from_ref(body), 0)?;
         match map {
             Map::FromIdentity(monoid) if self.merges() => {
                 self.reduce = Some(Reducer::Monoid(monoid));
             }
             Map::Index(_) => {
-                self.body = map;
+                self.body = Tree::Apply(map, vec![Tree::Operand(0)]);
                 self.check_dropped()?;
             }
             _ => {
@@ -264,6 +280,14 @@ impl Form {
             };
             positions.iter().enumerate().map(move |(axis, e)| (operand, axis, e))
         })
+    }
+}
+
+/// The literal of a number.
+pub(super) fn literal_of(number: Number) -> Literal {
+    match number {
+        Number::Integer(n) => Literal::Integer(n),
+        Number::Float(x) => Literal::Float(x),
     }
 }
 

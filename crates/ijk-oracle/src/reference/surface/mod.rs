@@ -9,6 +9,7 @@ mod form;
 mod point;
 mod real;
 pub(crate) mod reduce;
+mod types;
 
 pub use cell::Cell;
 pub use point::Bounded;

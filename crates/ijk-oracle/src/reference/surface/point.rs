@@ -4,13 +4,14 @@ use super::Array;
 use super::affine::{Affine, Compiled};
 use super::cell::{self, Cell};
 use super::extents::{Extents, Names, Partial};
-use super::form::{Form, Leaf, Map};
+use super::form::{Form, Leaf, Tree, literal_of};
 use super::reduce;
+use super::types::{Types, types};
 use crate::EvalError;
 use crate::reference::et::along;
 use crate::reference::value::{position, zero};
 use ijk_syntax::ast::Number;
-use ijk_types::{BinaryOp, DType, Literal, Order, Reducer};
+use ijk_types::{DType, Order, Reducer};
 use std::collections::BTreeMap;
 
 /// An array with the error analysis of its elements.
@@ -152,53 +153,8 @@ fn partial_shapes(form: &Form, arguments: &[Array]) -> Vec<Partial> {
     spread_over_operands(form, shapes)
 }
 
-/// Element types inside an expression.
-struct Types {
-    /// Types of the operands.
-    operands: Vec<DType>,
-    /// Type of the value at a point.
-    value: DType,
-}
-
-fn types(form: &Form, arguments: &[DType]) -> Result<Types, EvalError> {
-    let given = spread_over_operands(form, arguments.iter().copied().map(Some));
-    let operands = given.iter().enumerate().map(|(at, t)| match (t, form.body) {
-        (Some(t), _) => Ok(*t),
-        (None, Map::Where) if at == 0 => Ok(DType::Bool),
-        (None, Map::Where) => first_type(&given[1..]),
-        (None, _) => first_type(&given),
-    });
-    let operands = operands.collect::<Result<Vec<_>, _>>()?;
-    let body = cell::map_type(form.body, &operands)?;
-    let value = form.outer.map_or(Ok(body), |outer| cell::map_type(outer, &[body]))?;
-    let accepted = match form.reduce {
-        Some(Reducer::Monoid(monoid)) => monoid.op().accepts().contains(value),
-        Some(_) => !value.is_complex(),
-        None => true,
-    };
-    for (leaf, &t) in form.operands.iter().zip(&operands) {
-        if let Leaf::Number(number) = leaf {
-            literal(*number, t)?;
-        }
-    }
-    if let (Map::Binary(BinaryOp::Pow), Leaf::Number(Number::Integer(..0)), true) =
-        (form.body, form.operands.last().expect("an operand"), operands[0].is_integer())
-    {
-        return Err(EvalError::Type(operands[0]));
-    }
-    if accepted { Ok(Types { operands, value }) } else { Err(EvalError::Type(value)) }
-}
-
-fn first_type(given: &[Option<DType>]) -> Result<DType, EvalError> {
-    given.iter().flatten().next().copied().ok_or(EvalError::Undetermined("an element type".into()))
-}
-
-fn literal(number: Number, t: DType) -> Result<Cell, EvalError> {
-    let literal = match number {
-        Number::Integer(n) => Literal::Integer(n),
-        Number::Float(x) => Literal::Float(x),
-    };
-    Ok(Cell::exact(literal.to_scalar(t)?))
+pub(super) fn literal(number: Number, t: DType) -> Result<Cell, EvalError> {
+    Ok(Cell::exact(literal_of(number).to_scalar(t)?))
 }
 
 /// The values of an expression at the points of its domain.
@@ -260,10 +216,25 @@ impl Points<'_> {
             let axis = self.form.letters.iter().position(|&other| other == l);
             point[axis.expect("a letter of the expression")] as i64
         };
-        let body = cell::apply(self.form.body, &operands, letter)?;
+        let body = tree_value(&self.form.body, &operands, &letter)?;
         match self.form.outer {
             Some(outer) => cell::apply(outer, &[body], letter),
             None => Ok(body),
+        }
+    }
+}
+
+/// The value of a scalar expression of operands.
+fn tree_value(
+    tree: &Tree,
+    operands: &[Cell],
+    letter: &impl Fn(char) -> i64,
+) -> Result<Cell, EvalError> {
+    match tree {
+        Tree::Operand(n) => Ok(operands[*n]),
+        Tree::Apply(map, parts) => {
+            let parts = parts.iter().map(|part| tree_value(part, operands, letter));
+            cell::apply(*map, &parts.collect::<Result<Vec<_>, _>>()?, letter)
         }
     }
 }

@@ -101,6 +101,12 @@ impl Drafter<'_> {
     }
 
     fn binary(&mut self, t: DType) -> Option<BodyShape> {
+        let function = self.function_of_two(t)?;
+        Some(BodyShape { function: Some(function), literals: vec![None; 2] })
+    }
+
+    /// A function of two operands of a type, often a common one.
+    pub(super) fn function_of_two(&mut self, t: DType) -> Option<Function> {
         let takes = |&f: &Function| accepts(f, &[t, t]);
         let all: Vec<Function> = Function::ALL.iter().copied().filter(takes).collect();
         let common: Vec<Function> = all
@@ -109,11 +115,10 @@ impl Drafter<'_> {
             .filter(|f| matches!(f, Function::Add | Function::Mul | Function::Sub | Function::Max))
             .collect();
         let choices = if self.rng.chance(0.5) { &common } else { &all };
-        let function = *self.rng.pick(if choices.is_empty() { &all } else { choices });
-        Some(BodyShape { function: Some(function), literals: vec![None; 2] })
+        Some(*self.rng.pick(if choices.is_empty() { &all } else { choices }))
     }
 
-    fn literal(&mut self, t: DType) -> Number {
+    pub(super) fn literal(&mut self, t: DType) -> Number {
         let whole = Number::Integer(match t {
             DType::Bool => self.rng.below(2) as i64,
             _ if t.is_unsigned() => *self.rng.pick(&[0, 1, 2, 3, 5, 10, 100]),
@@ -136,7 +141,7 @@ pub(super) fn accepts(function: Function, types: &[DType]) -> bool {
     map.is_some_and(|map| map_type(map, types).is_ok())
 }
 
-fn random_type(rng: &mut Rng) -> DType {
+pub(super) fn random_type(rng: &mut Rng) -> DType {
     use DType::{BF16, Bool, C64, C128, F16, F32, F64, I32, I64};
     let stored = [DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, F16, BF16];
     if rng.chance(0.3) {

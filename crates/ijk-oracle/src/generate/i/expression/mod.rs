@@ -3,6 +3,7 @@
 mod body;
 mod brackets;
 mod letters;
+mod nested;
 mod operands;
 mod output;
 
@@ -75,14 +76,42 @@ impl<'a> Drafter<'a> {
     }
 
     fn draft(mut self) -> Option<Draft> {
+        if self.rng.chance(0.25) {
+            return self.nested_draft();
+        }
         let (types, body) = self.shape_of_body()?;
         let (operands, inputs) = self.operands(&types);
         let (function, operands) = body.fill(operands);
         let value = value_type(function, &types, &operands)?;
+        let operands: Vec<Body> = operands.into_iter().map(Body::Operand).collect();
         let body = match function {
             Some(function) => apply(function, operands),
-            None => Body::Operand(operands.into_iter().next()?),
+            None => operands.into_iter().next()?,
         };
+        self.with_output(function, value, body, inputs)
+    }
+
+    /// A draft whose body nests functions.
+    fn nested_draft(mut self) -> Option<Draft> {
+        let types = self.types_of_nested();
+        let (operands, inputs) = self.operands(&types);
+        let leaves = operands.into_iter().map(Body::Operand).zip(types).collect();
+        let (body, value) = self.nested(leaves)?;
+        let function = match &body {
+            Body::Apply { function, .. } => Some(*function),
+            Body::Operand(_) => None,
+        };
+        self.with_output(function, value, body, inputs)
+    }
+
+    /// Adds a function around a body, and the output.
+    fn with_output(
+        mut self,
+        function: Option<Function>,
+        value: DType,
+        body: Body,
+        inputs: Vec<Array>,
+    ) -> Option<Draft> {
         let (outer, output) = self.outer_and_output(function, value, &body)?;
         let (outer, body) = normal(outer, body);
         let expression = expression(outer, body, compound(output));
@@ -131,7 +160,7 @@ fn value_type(function: Option<Function>, types: &[DType], operands: &[Operand])
 fn normal(outer: Option<Function>, body: Body) -> (Option<Function>, Body) {
     match (outer, body) {
         (None, Body::Apply { function, mut operands, .. }) if operands.len() == 1 => {
-            (Some(function), Body::Operand(operands.remove(0)))
+            (Some(function), operands.remove(0))
         }
         other => other,
     }

@@ -51,7 +51,7 @@ impl Drafter<'_> {
     ) -> Option<Option<Function>> {
         let takes = |&f: &Function| f != Function::Index && accepts(f, &[value]);
         let mut choices: Vec<Function> = Function::ALL.iter().copied().filter(takes).collect();
-        let is_vector = matches!(body.operands(), [Operand::Index(c)] if matches!(&c.positions[..], [Position::Letter(_)]));
+        let is_vector = matches!(body, Body::Operand(Operand::Index(c)) if matches!(&c.positions[..], [Position::Letter(_)]));
         if function.is_none() && is_vector && self.rng.chance(0.15) {
             choices = vec![Function::Index];
         }
