@@ -139,7 +139,9 @@ impl Inliner {
                 ScalarNode::Unary(op, x) => FormulaNode::Unary(*op, at(*x)),
                 ScalarNode::Binary(op, x, y) => FormulaNode::Binary(*op, at(*x), at(*y)),
                 ScalarNode::Select(c, x, y) => FormulaNode::Select(at(*c), at(*x), at(*y)),
-                ScalarNode::Index(_) | ScalarNode::Random { .. } => return None,
+                ScalarNode::Index(_) | ScalarNode::Extent(..) | ScalarNode::Random { .. } => {
+                    return None;
+                }
             };
             places.push(self.nodes.len() as u32);
             self.nodes.push(node);

@@ -17,7 +17,9 @@ ijk_syntax::codes! {
     DOMAIN_TOO_LARGE = "domain-too-large";
     DROPPED = "dropped";
     EMPTY_POSITION = "empty-position";
+    EXTENT_OF_NOTHING = "extent-of-nothing";
     EXTENT_TOO_LARGE = "extent-too-large";
+    EXTENT_VALUE = "extent-value";
     HUGE_OUTPUT = "huge-output";
     INDEX_OF_VALUE = "index-of-value";
     INDEX_OPERAND = "index-operand";

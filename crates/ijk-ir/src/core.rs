@@ -307,6 +307,8 @@ pub enum ScalarNode {
         /// The values are less.
         hi: ScalarId,
     },
+    /// The extent of an axis of the domain, as a number.
+    Extent(AxisId, TypeTerm),
 }
 
 /// An element of an array, as an index of the domain's axes.

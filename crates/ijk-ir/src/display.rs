@@ -217,6 +217,10 @@ fn value_text(statement: &Statement, names: &[String]) -> String {
         let text = match node {
             ScalarNode::Access(access) => access_text(access, &statement.domain, names),
             ScalarNode::Const(literal, _) => literal_text(*literal),
+            ScalarNode::Extent(axis, _) => {
+                let name = statement.domain.get(axis.0 as usize).map_or("?", |axis| &axis.name);
+                format!("{{{name}}}")
+            }
             ScalarNode::Index(e) => format!("index({})", index_text(e, &statement.domain)),
             ScalarNode::Unary(op, x) => format!("{}({})", unary_name(*op), operand(x)),
             ScalarNode::Binary(op, x, y) => {

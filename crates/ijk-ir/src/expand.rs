@@ -317,7 +317,9 @@ impl<'a> Expander<'a> {
                 access.array = ids[access.array.0 as usize];
                 access.span = access.span.shifted(leaf.offset);
             }
-            ScalarNode::Const(_, term) if !matches!(term, TypeTerm::Fixed(_)) => {
+            ScalarNode::Const(_, term) | ScalarNode::Extent(_, term)
+                if !matches!(term, TypeTerm::Fixed(_)) =>
+            {
                 let v = sig::element(&mut self.infer, *term, types, None, Default::default());
                 *term = TypeTerm::Var(v.0);
             }
@@ -354,7 +356,7 @@ impl<'a> Expander<'a> {
             .collect();
         for statement in &mut self.statements {
             for node in &mut statement.value.nodes {
-                if let ScalarNode::Const(_, term) = node
+                if let ScalarNode::Const(_, term) | ScalarNode::Extent(_, term) = node
                     && let TypeTerm::Var(v) = *term
                 {
                     *term = terms.of(&mut self.infer, TypeVar(v));

@@ -338,6 +338,13 @@ impl Checker<'_> {
                 }
                 Some(*term)
             }
+            ScalarNode::Extent(axis, term) => {
+                self.expression(place, &IndexExpr::axis(*axis), axes);
+                if self.term(place, *term) {
+                    self.accepts(place, TypeSet::NUMBER, *term, "an extent");
+                }
+                Some(*term)
+            }
             ScalarNode::Index(e) => {
                 self.expression(place, e, axes);
                 Some(TypeTerm::Fixed(DType::I64))

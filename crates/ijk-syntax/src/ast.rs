@@ -182,6 +182,8 @@ pub enum Operand {
     Index(Compound),
     /// A number; it is no argument.
     Number(Number, Span),
+    /// `{j}`: the extent of a letter, a number.
+    Extent(char, Span),
 }
 
 impl Operand {
@@ -189,7 +191,7 @@ impl Operand {
     pub fn span(&self) -> Span {
         match self {
             Self::Index(compound) => compound.span,
-            Self::Number(_, span) => *span,
+            Self::Number(_, span) | Self::Extent(_, span) => *span,
         }
     }
 }

@@ -204,6 +204,7 @@ impl Display for Operand {
         match self {
             Self::Index(compound) => compound.fmt(f),
             Self::Number(number, _) => number.fmt(f),
+            Self::Extent(letter, _) => write!(f, "{{{letter}}}"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Output shapes, bounds of accesses and sizes, once a statement's extents are known.
 
 use super::{injective, messages};
-use crate::core::{Access, IndexExpr, Program, ScalarNode, Statement};
+use crate::core::{Access, IndexExpr, Program, ScalarNode, Statement, TypeTerm};
 use crate::interval::range_over;
 use ijk_syntax::Diagnostic;
-use ijk_types::{DType, Reducer};
+use ijk_types::{DType, Literal, Reducer};
 
 /// A statement whose extents are known.
 pub struct Context<'a> {
@@ -16,8 +16,8 @@ pub struct Context<'a> {
     pub extents: &'a [u64],
     /// The shapes known.
     pub shapes: &'a [Option<Vec<u64>>],
-    /// The element type it gives.
-    pub dtype: DType,
+    /// The element types of all arrays.
+    pub dtypes: &'a [DType],
 }
 
 impl Context<'_> {
@@ -29,7 +29,8 @@ impl Context<'_> {
             self.check_accesses(errors);
         }
         let shape = self.shape(errors)?;
-        if bytes(self.dtype, &shape).is_none() {
+        self.check_extent_values(errors);
+        if bytes(self.dtypes[self.statement.out.0 as usize], &shape).is_none() {
             errors.push(messages::too_large(self.program, self.statement.out, &shape));
             return None;
         }
@@ -50,6 +51,33 @@ impl Context<'_> {
             _ => {}
         }
         (errors.len() == before).then_some(shape)
+    }
+
+    /// Checks that extents are values of the types of what they are combined with.
+    fn check_extent_values(&self, errors: &mut Vec<Diagnostic>) {
+        for node in &self.statement.value.nodes {
+            let ScalarNode::Extent(axis, term) = node else { continue };
+            let (axis, t) = (axis.0 as usize, self.resolve(*term));
+            let extent = self.extents[axis];
+            let literal = i64::try_from(extent).ok().map(Literal::Integer);
+            let value = literal.and_then(|literal| literal.to_scalar(t).ok());
+            if !value.is_some_and(|value| value.as_f64().is_finite()) {
+                errors.push(messages::extent_value(self.statement, axis, extent, t));
+            }
+        }
+    }
+
+    /// The type that a term is, which is that of some array.
+    fn resolve(&self, term: TypeTerm) -> DType {
+        let known = |wanted: TypeTerm| {
+            let at = self.program.arrays.iter().position(|array| array.dtype == wanted);
+            at.map(|at| self.dtypes[at])
+        };
+        match term {
+            TypeTerm::Fixed(t) => t,
+            TypeTerm::Var(_) => known(term).unwrap_or(DType::F64),
+            TypeTerm::RealOf(v) => known(TypeTerm::Var(v)).map_or(DType::F64, DType::real),
+        }
     }
 
     fn check_accesses(&self, errors: &mut Vec<Diagnostic>) {

@@ -157,7 +157,7 @@ impl<'a> Solver<'a> {
             statement,
             extents,
             shapes: &self.shapes,
-            dtype: self.dtypes[statement.out.0 as usize],
+            dtypes: self.dtypes,
         };
         match context.output_shape(&mut self.errors) {
             Some(shape) => {

@@ -126,7 +126,7 @@ fn rejected_by(
         let of = |id: &ScalarId| types[id.0 as usize];
         let known = match node {
             ScalarNode::Access(access) => resolve(program.arrays[access.array.0 as usize].dtype),
-            ScalarNode::Const(_, term) => resolve(*term),
+            ScalarNode::Const(_, term) | ScalarNode::Extent(_, term) => resolve(*term),
             ScalarNode::Index(_) => Some(DType::I64),
             ScalarNode::Unary(op, x) => of(x).map(|t| op.result().of(t)),
             ScalarNode::Binary(op, x, y) => of(x).or(of(y)).map(|t| op.result().of(t)),
@@ -144,6 +144,15 @@ fn rejected_by(
     let value = types.last().copied().flatten()?;
     let what = format!("`{}` accepts {set}", monoid_name(monoid));
     (!set.contains(value)).then(|| (what, statement.span.into()))
+}
+
+/// An extent that its element type cannot hold.
+#[cold]
+pub fn extent_value(statement: &Statement, axis: usize, extent: u64, t: DType) -> Diagnostic {
+    let name = &statement.domain[axis].name;
+    let message = format!("the extent of letter `{name}` is {extent}, which is no value of {t}");
+    let hint = "cast what it is combined with to a wider type, such as `@f64`";
+    codes::EXTENT_VALUE.error(statement.span.into(), message).with_hint(hint)
 }
 
 /// Why a node cannot have operands of these types.

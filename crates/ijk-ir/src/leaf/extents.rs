@@ -33,7 +33,7 @@ pub fn check(operands: &[Lowered], letters: &Letters, sink: &mut Sink) {
 fn brackets(operands: &[Lowered]) -> Vec<&IndexExpr> {
     let accesses = operands.iter().filter_map(|operand| match operand {
         Lowered::Access(access) => Some(access),
-        Lowered::Number(..) => None,
+        Lowered::Number(..) | Lowered::Extent(..) => None,
     });
     accesses.flat_map(|access| &access.index).collect()
 }

@@ -100,6 +100,17 @@ impl<'a> Letters<'a> {
         AxisId(id as u32)
     }
 
+    /// The axis of a letter that occurs elsewhere.
+    pub fn known(&self, letter: char, span: Span, sink: &mut Sink) -> AxisId {
+        let id = self.ids.iter().position(|&c| c == letter);
+        if id.is_none() {
+            let message = format!("no index has the letter `{letter}`, so it has no extent");
+            let hint = "`{j}` is the extent of a letter `j` of the same index expression";
+            sink.push(codes::EXTENT_OF_NOTHING.error(span, message).with_hint(hint));
+        }
+        AxisId(id.unwrap_or(0) as u32)
+    }
+
     fn id(&mut self, letter: &Letter, sink: &mut Sink) -> usize {
         if let Some(id) = self.ids.iter().position(|&c| c == letter.name) {
             return id;

@@ -40,6 +40,7 @@ pub struct LoweredLeaf {
 enum Lowered {
     Access(Access),
     Number(Literal, Span),
+    Extent(AxisId, Span),
 }
 
 /// The parts of an expression as it is meant: `(@tanh ij)` is `@tanh ij`.
@@ -156,8 +157,13 @@ fn lower_indices(
     sink: &mut Sink,
 ) -> (Vec<Array>, Vec<Lowered>, Vec<IndexExpr>) {
     let errors = sink.errors();
-    let (arrays, operands) = lower_operands(&shape.operands, source, letters, sink);
+    let (arrays, mut operands) = lower_operands(&shape.operands, source, letters, sink);
     let out_index = lower_compound(&expr.output, None, source, letters, sink);
+    for (operand, lowered) in shape.operands.iter().zip(&mut operands) {
+        if let (Operand::Extent(letter, span), Lowered::Extent(axis, _)) = (operand, lowered) {
+            *axis = letters.known(*letter, *span, sink);
+        }
+    }
     if sink.errors() == errors {
         extents::check(&operands, letters, sink);
     }
@@ -204,6 +210,8 @@ fn lower_operands(
     for &operand in operands {
         lowered.push(match operand {
             Operand::Number(number, span) => Lowered::Number(literal(*number), *span),
+            // Of a letter that is known once all indices have been read.
+            Operand::Extent(_, span) => Lowered::Extent(AxisId(0), *span),
             Operand::Index(compound) => {
                 let array = ArrayId(arrays.len() as u32);
                 arrays.push(operand_array(compound));

@@ -61,7 +61,9 @@ impl<'a, 'b> LeafBuilder<'a, 'b> {
         let values: Vec<TypeVar> = self.numbers.iter().map(|number| number.element).collect();
         let terms = self.types.terms(&self.inputs, &values, result);
         for (number, term) in self.numbers.iter().zip(&terms.values) {
-            if let ScalarNode::Const(_, own) = &mut self.nodes[number.node.0 as usize] {
+            if let ScalarNode::Const(_, own) | ScalarNode::Extent(_, own) =
+                &mut self.nodes[number.node.0 as usize]
+            {
                 *own = *term;
             }
         }
@@ -139,6 +141,14 @@ impl<'a, 'b> LeafBuilder<'a, 'b> {
                 let element = self.inputs[access.array.0 as usize];
                 (self.push(ScalarNode::Access(access.clone())), element)
             }
+            Lowered::Extent(axis, span) => {
+                let (axis, span) = (*axis, *span);
+                let why = Why { span, set: TypeSet::NUMBER, verb: Verb::Fits };
+                let element = self.types.of(why);
+                let node = self.push(ScalarNode::Extent(axis, TypeTerm::Var(0)));
+                self.numbers.push(NumberNode { node, element, span });
+                (node, element)
+            }
             Lowered::Number(literal, span) => {
                 let (literal, span) = (*literal, *span);
                 let why = Why { span, set: literal_types(literal), verb: Verb::Fits };
@@ -173,7 +183,9 @@ impl<'a, 'b> LeafBuilder<'a, 'b> {
 
     /// Notes where both values of `@where` are numbers.
     fn note_numbers(&mut self, values: &[Body]) {
-        let number = |value: &Body| matches!(value, Body::Operand(Operand::Number(..)));
+        let number = |value: &Body| {
+            matches!(value, Body::Operand(Operand::Number(..) | Operand::Extent(..)))
+        };
         if values.iter().all(number) {
             self.chosen_numbers.extend(values.iter().map(Body::span));
         }

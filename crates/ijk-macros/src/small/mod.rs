@@ -74,6 +74,7 @@ fn is_simple(program: &Program, statement: &Statement) -> bool {
     let nodes = statement.value.nodes.iter().all(|node| match node {
         ScalarNode::Access(access) => access.index.iter().all(|e| e.as_axis().is_some()),
         ScalarNode::Index(e) => e.as_axis().is_some(),
+        ScalarNode::Extent(..) => false,
         _ => true,
     });
     let reduced = shape::reduced(statement).len();

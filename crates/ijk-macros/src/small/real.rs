@@ -44,7 +44,7 @@ impl Requirements {
     fn node(&mut self, program: &Program, node: &ScalarNode, terms: &[TypeTerm]) -> TypeTerm {
         match node {
             ScalarNode::Access(access) => program.arrays[access.array.0 as usize].dtype,
-            ScalarNode::Const(_, term) => *term,
+            ScalarNode::Const(_, term) | ScalarNode::Extent(_, term) => *term,
             ScalarNode::Index(_) => TypeTerm::Fixed(DType::I64),
             ScalarNode::Unary(op, x) => self.unary(*op, terms[x.0 as usize]),
             ScalarNode::Binary(op, x, y) => {

@@ -74,6 +74,7 @@ impl Writer<'_> {
                 let (c, x, y) = (value(c), value(x), value(y));
                 Code { code: quote!(if #c { #x } else { #y }), fallible: false }
             }
+            ScalarNode::Extent(..) => unreachable!("extents are not written in line"),
             ScalarNode::Random { .. } => unreachable!("i has no random numbers"),
         };
         let name = self.fresh();

@@ -6,7 +6,7 @@ use crate::reference::order;
 use crate::reference::surface::advance;
 use crate::reference::value::{Value, as_i64, position, zero};
 use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
-use ijk_types::{DType, Monoid, Order, Reducer, Scalar, random, scalar};
+use ijk_types::{DType, Literal, Monoid, Order, Reducer, Scalar, random, scalar};
 
 /// The results of a core program for some arguments, combined in lexicographic order of the points of each domain with
 /// separate rounding of each operation.
@@ -184,6 +184,12 @@ impl<'a> Memory<'a> {
                     None => return Ok(None),
                 },
                 ScalarNode::Const(literal, t) => literal.to_scalar(self.resolve(*t, statement)?)?,
+                ScalarNode::Extent(axis, t) => {
+                    let n = self.program.statements.iter().position(|s| s.out == statement.out);
+                    let n = n.ok_or(EvalError::Core("a statement of another program"))?;
+                    let extent = self.instance.extents[n][axis.0 as usize];
+                    Literal::Integer(extent as i64).to_scalar(self.resolve(*t, statement)?)?
+                }
                 ScalarNode::Index(e) => match self.index(e, point) {
                     Some(value) => Scalar::I64(value),
                     None => return Ok(None),

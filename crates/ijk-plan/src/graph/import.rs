@@ -4,7 +4,7 @@ use super::expr::extract;
 use super::{ArrayInfo, Axis, Expr, ExprNode, Graph, Stmt, index};
 use crate::PlanError;
 use ijk_ir::core::{self, Access, AxisId, Instance, Program, ScalarNode};
-use ijk_types::{DType, Reducer, UnaryOp};
+use ijk_types::{DType, Literal, Reducer, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Graph {
@@ -55,7 +55,7 @@ impl Graph {
             out_index: statement.out_index.iter().map(index::without_spans).collect(),
             init: statement.init,
             reduce: statement.reduce,
-            value: self.import(&statement.value, variables)?,
+            value: self.import(&statement.value, extents, variables)?,
             guards: statement
                 .guards
                 .iter()
@@ -70,12 +70,18 @@ impl Graph {
     }
 
     /// The expression with element types filled in, without casts to the type that a value has.
-    fn import(&self, value: &core::ScalarExpr, variables: &[DType]) -> Result<Expr, PlanError> {
+    fn import(
+        &self,
+        value: &core::ScalarExpr,
+        extents: &[u64],
+        variables: &[DType],
+    ) -> Result<Expr, PlanError> {
         let count = value.nodes.len();
         let (mut nodes, mut types) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut places: Vec<u32> = Vec::with_capacity(count);
         for node in &value.nodes {
-            let node = imported(node, variables)?.map_children(|child| places[child as usize]);
+            let node =
+                imported(node, extents, variables)?.map_children(|child| places[child as usize]);
             if let ExprNode::Unary(UnaryOp::Cast(to), x) = node
                 && types[x as usize] == to
             {
@@ -106,12 +112,20 @@ fn type_variables(program: &Program, instance: &Instance) -> Vec<DType> {
     variables
 }
 
-fn imported(node: &ScalarNode, variables: &[DType]) -> Result<ExprNode, PlanError> {
+fn imported(
+    node: &ScalarNode,
+    extents: &[u64],
+    variables: &[DType],
+) -> Result<ExprNode, PlanError> {
     Ok(match node {
         ScalarNode::Access(Access { array, index, .. }) => {
             ExprNode::Access(*array, index.iter().map(index::without_spans).collect())
         }
         ScalarNode::Const(literal, t) => ExprNode::Const(literal.to_scalar(t.resolve(variables))?),
+        ScalarNode::Extent(axis, t) => {
+            let extent = Literal::Integer(extents[axis.0 as usize] as i64);
+            ExprNode::Const(extent.to_scalar(t.resolve(variables))?)
+        }
         ScalarNode::Index(e) => ExprNode::Index(index::without_spans(e)),
         ScalarNode::Unary(op, x) => ExprNode::Unary(*op, x.0),
         ScalarNode::Binary(op, x, y) => ExprNode::Binary(*op, x.0, y.0),

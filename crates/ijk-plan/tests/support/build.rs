@@ -102,7 +102,7 @@ impl Builder {
         for node in &value.nodes {
             types.push(match node {
                 ScalarNode::Access(a) => self.instance.dtypes[a.array.0 as usize],
-                ScalarNode::Const(_, t) => t.resolve(&[self.dtype]),
+                ScalarNode::Const(_, t) | ScalarNode::Extent(_, t) => t.resolve(&[self.dtype]),
                 ScalarNode::Index(_) => DType::I64,
                 ScalarNode::Unary(op, x) => op.result().of(types[x.0 as usize]),
                 ScalarNode::Binary(op, x, _) => op.result().of(types[x.0 as usize]),

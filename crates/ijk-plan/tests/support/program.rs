@@ -3,7 +3,7 @@
 use super::{Cell, combine, for_points, from_zero, places, uses};
 use ijk_ir::core::*;
 use ijk_plan::c_strides;
-use ijk_types::{DType, Order, Reducer, Scalar, scalar};
+use ijk_types::{DType, Literal, Order, Reducer, Scalar, scalar};
 
 /// Evaluates a program point by point.
 pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec<Scalar>> {
@@ -71,7 +71,7 @@ impl Interpreter<'_> {
             if self.is_inside(s.out, &s.out_index, point) && s.value.nodes.iter().all(counts) {
                 let position = kept.iter().position(|k| !k).map_or(0, |a| point[a]);
                 let cell = &mut out[self.position(s.out, &s.out_index, point)];
-                combine(cell, s.reduce, self.value(&s.value, point), position);
+                combine(cell, s.reduce, self.value(s, extents, point), position);
             }
         });
         out.into_iter().map(|c| c.value).collect()
@@ -84,7 +84,7 @@ impl Interpreter<'_> {
         for_points(extents, |point| {
             let (place, values) = &mut rows[self.position(s.out, &s.out_index, point)];
             *place = point[point.len() - 1] as usize;
-            values.push(self.value(&s.value, point));
+            values.push(self.value(s, extents, point));
         });
         let chosen = |(place, values): (usize, Vec<Scalar>)| {
             let at = places(&values, order.descending).iter().position(|&own| own == place);
@@ -94,15 +94,19 @@ impl Interpreter<'_> {
         rows.into_iter().map(chosen).collect()
     }
 
-    fn value(&self, value: &ScalarExpr, point: &[i64]) -> Scalar {
+    fn value(&self, s: &Statement, extents: &[u64], point: &[i64]) -> Scalar {
         let mut values: Vec<Scalar> = vec![];
-        for node in &value.nodes {
+        for node in &s.value.nodes {
             let v = |x: &ScalarId| values[x.0 as usize];
             let value = match node {
                 ScalarNode::Access(a) => {
                     self.arrays[a.array.0 as usize][self.position(a.array, &a.index, point)]
                 }
                 ScalarNode::Const(l, t) => l.to_scalar(t.resolve(&self.variables)).unwrap(),
+                ScalarNode::Extent(axis, t) => {
+                    let extent = Literal::Integer(extents[axis.0 as usize] as i64);
+                    extent.to_scalar(t.resolve(&self.variables)).unwrap()
+                }
                 ScalarNode::Index(e) => Scalar::I64(e.eval(point)),
                 ScalarNode::Unary(op, x) => scalar::unary(*op, v(x)).unwrap(),
                 ScalarNode::Binary(op, x, y) => scalar::binary(*op, v(x), v(y)).unwrap(),

@@ -166,6 +166,7 @@ impl Parser<'_> {
             TokenKind::Number | TokenKind::BadNumber | TokenKind::Punct('.' | '[' | '@' | '(') => {
                 self.index()
             }
+            TokenKind::Punct('{') if self.is(2, '}') && self.is_infix(3) => self.index(),
             _ if self.symbol(0).is_some() && !self.is_arrow(0) => self.index(),
             _ => {
                 let error = self.no_component(token, name);

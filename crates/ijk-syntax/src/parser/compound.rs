@@ -1,7 +1,8 @@
 //! Compound indices: letters, extents in braces, arithmetic in brackets.
 
 use super::{Parsed, Parser};
-use crate::ast::{Compound, Extent, Letter, Position};
+use crate::ast::{Compound, Extent, Letter, Operand, Position};
+use crate::report::shorten;
 use crate::{Span, Token, TokenKind, codes};
 
 impl Parser<'_> {
@@ -149,6 +150,30 @@ impl Parser<'_> {
         }
         self.skip_to_brace(open)?;
         Ok(extent)
+    }
+
+    /// `{j}` as an operand.
+    pub(super) fn extent_of_letter(&mut self) -> Parsed<Operand> {
+        let start = self.peek(0).span;
+        let extent = self.extent()?;
+        let span = self.since(start);
+        let error = match extent {
+            Some(Extent::Name(name)) => {
+                let mut chars = name.text.chars();
+                match (chars.next().filter(|c| c.is_alphabetic()), chars.next()) {
+                    (Some(letter), None) => return Ok(Operand::Extent(letter, span)),
+                    _ => codes::NOT_ONE_LETTER
+                        .error(name.span, format!("`{}` is not one letter", shorten(&name.text)))
+                        .with_hint("`{j}` is the extent of the letter `j`, as a number"),
+                }
+            }
+            Some(Extent::Number(n, _)) => codes::NOT_ONE_LETTER
+                .error(span, "a number stands without braces")
+                .with_fix(format!("write `{n}`"), span, n.to_string()),
+            // Reported already.
+            None => return Err(super::Abandon),
+        };
+        self.fail(error)
     }
 
     fn skip_braces(&mut self) {

@@ -377,7 +377,7 @@ impl Parser<'_> {
     pub(super) fn at_operand(&self) -> bool {
         match self.kind(0) {
             TokenKind::Ident => !self.is_binding(0),
-            TokenKind::Number | TokenKind::BadNumber | TokenKind::Punct('.' | '[') => true,
+            TokenKind::Number | TokenKind::BadNumber | TokenKind::Punct('.' | '[' | '{') => true,
             _ => self.at_signed() || self.at_constant(0),
         }
     }
@@ -396,6 +396,7 @@ impl Parser<'_> {
         }
         let operand = match self.kind(0) {
             TokenKind::Ident | TokenKind::Punct('.' | '[') => Operand::Index(self.compound(false)?),
+            TokenKind::Punct('{') => self.extent_of_letter()?,
             _ => self.number()?,
         };
         Ok(Body::Operand(operand))

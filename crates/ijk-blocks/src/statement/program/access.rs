@@ -6,7 +6,7 @@ use crate::formula::{Formula, FormulaNode, Random};
 use crate::statement::name;
 use crate::{BigTensor, Error};
 use ijk_ir::core::{self, Access, ArrayId, Atom, AxisId, IndexExpr, ScalarNode, TypeTerm};
-use ijk_types::{BinaryOp, DType, UnaryOp};
+use ijk_types::{BinaryOp, DType, Literal, UnaryOp};
 
 impl TermBuilder<'_> {
     /// Computed output positions, and conditions on points.
@@ -49,6 +49,10 @@ impl TermBuilder<'_> {
                 ScalarNode::Const(literal, TypeTerm::Fixed(of)) => {
                     nodes.push(FormulaNode::Number(*literal));
                     FormulaNode::Unary(UnaryOp::Cast(*of), nodes.len() as u32 - 1)
+                }
+                ScalarNode::Extent(axis, _) => {
+                    let extent = self.extents[axis.0 as usize] as i64;
+                    FormulaNode::Number(Literal::Integer(extent))
                 }
                 // It takes the type of the other operand.
                 ScalarNode::Const(literal, _) => FormulaNode::Number(*literal),

@@ -20,7 +20,7 @@ impl Notes<'_> {
             let of = |id: &ijk_ir::core::ScalarId| types[id.0 as usize];
             let t = match node {
                 ScalarNode::Access(access) => stage.instance.dtypes[access.array.0 as usize],
-                ScalarNode::Const(_, t) => t.resolve(&[]),
+                ScalarNode::Const(_, t) | ScalarNode::Extent(_, t) => t.resolve(&[]),
                 ScalarNode::Index(_) => DType::I64,
                 ScalarNode::Unary(op, x) => {
                     self.count(format!("operator: {op:?}"));

@@ -40,6 +40,9 @@ pub fn expected() -> Vec<String> {
     for t in DType::ALL {
         all.push(format!("operator: Where {t}"));
         all.push(format!("operator: no-op {t}"));
+        if t != DType::Bool {
+            all.push(format!("operator: extent {t}"));
+        }
         if !t.is_complex() {
             all.push(format!("reducer: ArgMax {t}"));
             all.push(format!("reducer: ArgMin {t}"));
@@ -111,6 +114,8 @@ const FEATURES: &str = "
     production: compose
     production: difference
     production: exponent
+    production: extent of a letter
+    production: extent of a letter of the output
     production: fan-out
     production: function called with commas
     production: function called with one operand

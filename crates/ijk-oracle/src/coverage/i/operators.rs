@@ -41,6 +41,11 @@ impl Coverage {
             let t = match node {
                 ScalarNode::Access(access) => lowered.instance.dtypes[access.array.0 as usize],
                 ScalarNode::Const(_, t) => resolve(lowered, *t),
+                ScalarNode::Extent(_, t) => {
+                    let t = resolve(lowered, *t);
+                    self.count(format!("operator: extent {t}"));
+                    t
+                }
                 ScalarNode::Index(_) => DType::I64,
                 ScalarNode::Unary(op, x) => {
                     self.count(format!("operator: {op:?} {}", of(x)));

@@ -124,6 +124,7 @@ impl Coverage {
         }
         let number = match operand {
             Operand::Index(compound) => return self.compound("operand", compound),
+            Operand::Extent(..) => return self.count("production: extent of a letter"),
             Operand::Number(Number::Integer(..0), _) => "negative integer",
             Operand::Number(Number::Integer(_), _) => "integer",
             Operand::Number(Number::Float(x), _) if x.is_nan() => "@nan",

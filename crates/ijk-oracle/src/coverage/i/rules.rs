@@ -168,6 +168,13 @@ impl Coverage {
         if form.operands.iter().filter(|leaf| matches!(leaf, Leaf::Index(_))).count() > 2 {
             self.count("rule: three indices or more");
         }
+        let of_output = |leaf: &Leaf| match leaf {
+            Leaf::Extent(letter) => form.letters[form.operand_letters..].contains(letter),
+            _ => false,
+        };
+        if form.operands.iter().any(of_output) {
+            self.count("production: extent of a letter of the output");
+        }
         self.letters(form);
         self.brackets(form);
         self.outer(expr, form);

@@ -251,6 +251,7 @@ impl Printer<'_> {
         match operand {
             Operand::Index(compound) => self.compound(compound),
             Operand::Number(number, _) => self.number(*number),
+            Operand::Extent(letter, _) => self.out.extend(['{', *letter, '}']),
         }
     }
 

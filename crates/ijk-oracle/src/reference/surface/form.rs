@@ -40,6 +40,8 @@ pub(crate) struct Form {
 pub(crate) enum Leaf {
     Index(Vec<Affine>),
     Number(Number),
+    /// The extent of a letter.
+    Extent(char),
 }
 
 /// A scalar expression: functions of operands, by their numbers.
@@ -68,6 +70,13 @@ impl Form {
         let operands = expr.body.operands();
         if !operands.iter().any(|operand| matches!(operand, Operand::Index(_))) {
             return Err(EvalError::NoIndex);
+        }
+        let unknown = |leaf: &Leaf| match leaf {
+            Leaf::Extent(letter) => !form.letters.contains(letter),
+            _ => false,
+        };
+        if form.operands.iter().any(unknown) {
+            return Err(EvalError::Misplaced("the extent of a letter"));
         }
         form.body = form.tree(&expr.body, &mut 0)?;
         match expr.outer {
@@ -121,9 +130,10 @@ impl Form {
     }
 
     fn read_operand(&mut self, number: usize, operand: &Operand) -> Result<Leaf, EvalError> {
-        let Operand::Index(compound) = operand else {
-            let Operand::Number(n, _) = operand else { unreachable!() };
-            return Ok(Leaf::Number(*n));
+        let compound = match operand {
+            Operand::Index(compound) => compound,
+            Operand::Number(n, _) => return Ok(Leaf::Number(*n)),
+            Operand::Extent(letter, _) => return Ok(Leaf::Extent(*letter)),
         };
         for (axis, position) in compound.positions.iter().enumerate() {
             if let Position::Letter(letter) = position {
@@ -276,7 +286,7 @@ impl Form {
         self.operands.iter().enumerate().flat_map(|(operand, leaf)| {
             let positions: &[Affine] = match leaf {
                 Leaf::Index(positions) => positions,
-                Leaf::Number(_) => &[],
+                Leaf::Number(_) | Leaf::Extent(_) => &[],
             };
             positions.iter().enumerate().map(move |(axis, e)| (operand, axis, e))
         })

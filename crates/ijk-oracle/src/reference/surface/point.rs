@@ -41,6 +41,7 @@ pub(crate) fn apply(
     check_size(&domain)?;
     check_size(&shape)?;
     let types = types(form, &arguments.iter().map(|a| a.dtype).collect::<Vec<_>>())?;
+    check_extents(form, &types, &domain)?;
     let values = Points { form, arguments, types: &types, domain: &domain };
     match form.reduce {
         None => map(&values, shape),
@@ -61,7 +62,7 @@ pub(crate) fn spread_over_operands<T: Default>(
 ) -> Vec<T> {
     let thing = |leaf: &Leaf| match leaf {
         Leaf::Index(_) => things.next().expect("as many arguments as indices"),
-        Leaf::Number(_) => T::default(),
+        Leaf::Number(_) | Leaf::Extent(_) => T::default(),
     };
     form.operands.iter().map(thing).collect()
 }
@@ -121,7 +122,9 @@ pub(crate) fn signature(
     let shape = output_shape(form, extents)?;
     check_size(&domain)?;
     check_size(&shape)?;
-    let dtype = types(form, &arguments.iter().map(|a| a.0).collect::<Vec<_>>())?.value;
+    let types = types(form, &arguments.iter().map(|a| a.0).collect::<Vec<_>>())?;
+    check_extents(form, &types, &domain)?;
+    let dtype = types.value;
     let position = form.reduce.is_some_and(Reducer::gives_positions);
     check_places(form, &domain)?;
     Ok(Signature { dtype: if position { DType::I64 } else { dtype }, shape, domain })
@@ -151,6 +154,28 @@ fn dropped_axis(form: &Form) -> usize {
 fn partial_shapes(form: &Form, arguments: &[Array]) -> Vec<Partial> {
     let shapes = arguments.iter().map(|(_, s)| s.iter().map(|&n| Some(n as u64)).collect());
     spread_over_operands(form, shapes)
+}
+
+/// Checks that extents are values of their types.
+fn check_extents(form: &Form, types: &Types, domain: &[usize]) -> Result<(), EvalError> {
+    for (leaf, &t) in form.operands.iter().zip(&types.operands) {
+        if let Leaf::Extent(letter) = leaf {
+            extent(form, domain, *letter, t)?;
+        }
+    }
+    Ok(())
+}
+
+/// The extent of a letter as a number.
+fn extent(form: &Form, domain: &[usize], letter: char, t: DType) -> Result<Cell, EvalError> {
+    let axis = form.letters.iter().position(|&own| own == letter);
+    let n = domain[axis.expect("a letter of the expression")] as i64;
+    let cell = literal(Number::Integer(n), t)?;
+    if t != DType::Bool && cell.value.as_f64().is_finite() {
+        Ok(cell)
+    } else {
+        Err(EvalError::Type(t))
+    }
 }
 
 pub(super) fn literal(number: Number, t: DType) -> Result<Cell, EvalError> {
@@ -206,6 +231,9 @@ impl Points<'_> {
                 Ok(LeafValue::Element(array, index))
             }
             (Leaf::Number(number), _) => Ok(LeafValue::Number(literal(*number, t)?)),
+            (Leaf::Extent(letter), _) => {
+                Ok(LeafValue::Number(extent(self.form, self.domain, *letter, t)?))
+            }
             (Leaf::Index(_), None) => unreachable!("an index operand has an argument"),
         }
     }

@@ -74,6 +74,7 @@ impl Typing<'_> {
             Tree::Operand(n) => Ok(match (&self.form.operands[*n], self.operands[*n]) {
                 (_, Some(t)) => Known::Only(t),
                 (Leaf::Number(number), None) => Known::Open(number_types(*number)),
+                (Leaf::Extent(_), None) => Known::Open(TypeSet::NUMBER),
                 (Leaf::Index(_), None) => unreachable!("an index operand has an argument"),
             }),
             Tree::Apply(map, parts) => {

@@ -1,8 +1,8 @@
 //! Scalar expressions that nest.
 
 use super::super::build::apply;
-use super::Drafter;
 use super::body::{accepts, random_type};
+use super::{Drafter, Source};
 use crate::reference::surface::{map_type, pointwise};
 use ijk_syntax::Function;
 use ijk_syntax::ast::{Body, Operand};
@@ -35,6 +35,12 @@ impl Drafter<'_> {
                     let part = parts.remove(at);
                     parts.insert(at, self.unary(part)?);
                 }
+                1 | 2 if more > 0 && parts[at].1 == DType::Bool && next.is_some() => {
+                    more -= 1;
+                    let mut three: Vec<TypedBody> = parts.drain(at..at + 2).collect();
+                    three.insert(1 + self.rng.below(2), self.number(three[1].1));
+                    parts.insert(at, self.choice(three)?);
+                }
                 1 | 2 if more > 0 => {
                     more -= 1;
                     let part = parts.remove(at);
@@ -63,12 +69,32 @@ impl Drafter<'_> {
 
     fn with_number(&mut self, (body, t): TypedBody) -> Option<TypedBody> {
         let function = self.function_of_two(t)?;
-        let number = Body::Operand(Operand::Number(self.literal(t), Default::default()));
-        let mut operands = vec![(body, t), (number, t)];
+        let mut operands = vec![(body, t), self.number(t)];
         if self.rng.chance(0.4) {
             operands.swap(0, 1);
         }
         applied(function, operands)
+    }
+
+    /// A number of a type, or the extent of a letter.
+    fn number(&mut self, t: DType) -> TypedBody {
+        let number = match self.letter_with_extent(t) {
+            Some(letter) => Operand::Extent(letter, Default::default()),
+            None => Operand::Number(self.literal(t), Default::default()),
+        };
+        (Body::Operand(number), t)
+    }
+
+    /// Sometimes a letter whose extent stands for a number of a type; it may be one of the output alone.
+    fn letter_with_extent(&mut self, t: DType) -> Option<char> {
+        if t == DType::Bool || !self.rng.chance(0.4) {
+            return None;
+        }
+        if self.rng.chance(0.1) {
+            return Some(self.new_letter(Source::Known(1)));
+        }
+        let letters: Vec<char> = self.letters.iter().map(|letter| letter.0).collect();
+        (!letters.is_empty()).then(|| *self.rng.pick(&letters))
     }
 
     /// Two parts in a function; one is cast if their types differ.
