@@ -81,7 +81,8 @@ impl Source {
         Ok(program)
     }
 
-    fn warn(&self, warnings: &[ijk::Diagnostic]) {
+    /// Prints warnings.
+    pub fn warn(&self, warnings: &[ijk::Diagnostic]) {
         if !warnings.is_empty() {
             output::message(&ijk::render(&self.text, &self.origin, warnings, colors()));
         }

@@ -98,6 +98,14 @@ fn eval_prints() {
 }
 
 #[test]
+fn eval_warns_of_letters_that_only_the_output_has() {
+    let workdir = Workdir::new();
+    let warning = workdir.says(&["eval", "ij~ijk", "a.npy"]);
+    assert!(warning.contains("only the output has the letter `k`: its extent is 1"), "{warning}");
+    assert!(workdir.says(&["eval", "ij~ijk{1}", "a.npy"]).is_empty());
+}
+
+#[test]
 fn eval_writes() {
     let workdir = Workdir::new();
     let said = workdir.says(&["eval", PRODUCT, "a.npy", "b.npy", "-o", "c.npy"]);

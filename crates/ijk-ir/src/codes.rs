@@ -28,6 +28,7 @@ ijk_syntax::codes! {
     MORE = "more";
     NAMES_TOO_LARGE = "names-too-large";
     NEGATIVE_OUTPUT = "negative-output";
+    NEW_LETTER = "new-letter";
     NO_TYPE = "no-type";
     OPEN_TYPE = "open-type";
     ORDER_LETTERS = "order-letters";

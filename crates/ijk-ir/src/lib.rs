@@ -45,6 +45,7 @@ pub mod interval;
 mod leaf;
 pub mod limits;
 mod names;
+mod new_letters;
 mod scheme;
 #[deny(clippy::disallowed_methods)]
 mod sig;
@@ -57,5 +58,6 @@ mod verify;
 pub use compile::{Compilation, compile, compile_source};
 pub use deps::{Piece, PointSet, Range, dependencies, reaches, sources, targets};
 pub use instantiate::instantiate;
+pub use new_letters::new_letters;
 pub use signature::{Port, Rank, Signature};
 pub use verify::{VerifyError, verify};

@@ -265,6 +265,18 @@ impl Program {
         self.inner.warnings.get_or_init(|| self.composed().warnings())
     }
 
+    /// Warnings of letters that only an output has, whose extent is 1. They are often slips in an expression that is
+    /// typed for arrays at hand, so `ijk eval` prints them.
+    ///
+    /// ```
+    /// assert_eq!(ijk::i("ij~ijk")?.new_letters().len(), 1);
+    /// assert_eq!(ijk::i("ij~ijk{1}")?.new_letters().len(), 0);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn new_letters(&self) -> Vec<Diagnostic> {
+        ijk_ir::new_letters(self.lowered())
+    }
+
     /// The program lowered to core IR. The statements of a composition are written at first use.
     #[doc(hidden)]
     pub fn lowered(&self) -> &ir::Program {

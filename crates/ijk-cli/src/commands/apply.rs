@@ -31,6 +31,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
 pub fn eval(args: &Eval) -> Result<(), Failure> {
     let source = Source::expression(&args.expression);
     let program = source.compile()?;
+    source.warn(&program.new_letters());
     let (arity, results) = (program.arity(), program.signature().outputs.len());
     check_count("arguments", arity, "files", args.inputs.len(), arity == args.inputs.len())?;
     check_count("results", results, "-o", args.out.len(), results >= args.out.len())?;

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::core::{Access, ArrayId, Pin, Program, ScalarId, ScalarNode, Statement, TypeTerm};
 use crate::display::{binary_name, index_text, literal_text, monoid_name, unary_name};
 use crate::interval::Interval;
-use crate::text::quote;
+use crate::text::{quote, slice};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{BinaryOp, DType, Literal, Reducer};
 
@@ -86,8 +86,35 @@ pub fn types_differ(program: &Program, a: (usize, DType), b: (usize, DType)) -> 
         .with_related(input_span(program, a.0), format!("{}", a.1));
     match a.1.is_complex() || b.1.is_complex() {
         true => diagnostic,
-        false => diagnostic.with_hint(format!("cast one of them, for example with `@{}`", a.1)),
+        false => diagnostic.with_hint(cast_hint(program, a, b)),
     }
+}
+
+/// Names the casts of two arguments that lose nothing, if there are any.
+fn cast_hint(program: &Program, a: (usize, DType), b: (usize, DType)) -> String {
+    let common = a.1.promoted(b.1);
+    if !(is_held(a.1, common) && is_held(b.1, common)) {
+        return format!("no type holds both; a cast such as `@{common}` may round");
+    }
+    let others = [a, b].into_iter().filter(|(_, t)| *t != common);
+    let casts = others.map(|(n, _)| {
+        let operand = slice(&program.source, input_span(program, n));
+        format!("`@{common} {operand}`")
+    });
+    format!("{} loses nothing", casts.collect::<Vec<_>>().join(" with "))
+}
+
+/// Returns true if a type has every value of another.
+fn is_held(t: DType, by: DType) -> bool {
+    let digits = match by {
+        DType::BF16 => 8,
+        DType::F16 => 11,
+        DType::F32 => 24,
+        DType::F64 => 53,
+        _ => 64,
+    };
+    let bits = 8 * t.size() as u32 - u32::from(t.is_integer() && !t.is_unsigned());
+    !t.is_integer() || bits <= digits
 }
 
 #[cold]

@@ -18,6 +18,10 @@ pub fn expected_of_mistakes() -> Vec<String> {
 const ELSEWHERE: &[(&str, &str)] = &[
     ("too-long", "takes a text of 4 GiB; its only test is the comparison of lengths in `parse`"),
     ("too-many-expressions", "takes megabytes: `ijk-syntax/tests/limits.rs`"),
+    (
+        "new-letter",
+        "of `ijk eval` alone: the doc test of `ijk_ir::new_letters`, `ijk-cli/tests/cli.rs`",
+    ),
     ("extent-too-large", "the grammar refuses the number: trees made by hand only"),
     ("unsolved", "names without extents are told first: a guard of the solver"),
     ("undetermined", "told as `brackets-only` when the program is compiled: a guard of the solver"),
