@@ -82,6 +82,15 @@ impl Checked {
         self.tuples.iter().find(|t| t.name == name)
     }
 
+    /// Returns true for an array that must be bound: nothing assigns it before it is read.
+    pub fn must_be_bound(&self, array: usize) -> bool {
+        match self.arrays[array].origin {
+            Origin::Input => true,
+            Origin::Random { statement } => self.program.statements[statement].declared.is_some(),
+            Origin::Computed => false,
+        }
+    }
+
     /// The position of an array.
     pub fn array(&self, name: &str) -> Option<usize> {
         self.arrays.iter().position(|a| a.name == name)

@@ -13,6 +13,7 @@ ijk_syntax::codes! {
     CONSTRAINT_FAILS = "constraint-fails";
     CONSTRAINT_OVERFLOWS = "constraint-overflows";
     CONSTRAINT_TWICE = "constraint-twice";
+    DECLARED_LATE = "declared-late";
     DIMS_IN_RANK = "dims-in-rank";
     EMPTY_RANGE = "empty-range";
     EXTENTS_OF_DATA = "extents-of-data";
@@ -36,6 +37,7 @@ ijk_syntax::codes! {
     UNCONSTRAINED = "unconstrained";
     UNKNOWN_ARRAY = "unknown-array";
     UNKNOWN_OVERRIDE = "unknown-override";
+    UNKNOWN_ELEMENT = "unknown-element";
     UNKNOWN_TUPLE = "unknown-tuple";
     UNUSED_ARRAY = "unused-array";
     UNUSED_TUPLE = "unused-tuple";

@@ -56,7 +56,8 @@ impl Checked {
             };
         let places: Vec<String> = places.map(place).collect();
         let origin = match info.origin {
-            Origin::Input => "input, to be bound",
+            _ if self.must_be_bound(array) => "input, to be bound",
+            Origin::Input => "input",
             Origin::Random { .. } => "RANDOM unless bound",
             Origin::Computed => "computed",
         };

@@ -71,8 +71,17 @@ pub struct Statement {
     pub symbol: Span,
     /// The value at a point.
     pub value: Value,
+    /// `INPUT x[b,d]`: the array is bound, and the value is never computed.
+    pub declared: Option<Declared>,
     /// All of it.
     pub span: Span,
+}
+
+/// Declaration of an array that must be bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// The name of its element type, as in `: F32`.
+    pub element: Option<Name>,
 }
 
 /// Assignment of values to the array on the left.

@@ -19,6 +19,7 @@ crate::codes! {
     EXPECTED_TERM = "expected-term";
     FUNCTION_IN_INDEX = "function-in-index";
     INDENTATION = "indentation";
+    INPUT_IN_LOOP = "input-in-loop";
     KEYWORD_AS_NAME = "keyword-as-name";
     KEYWORD_TWICE = "keyword-twice";
     LOOP_EMPTY = "loop-empty";

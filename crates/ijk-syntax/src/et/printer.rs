@@ -1,8 +1,8 @@
 //! From surface trees back to program text.
 
 use super::ast::{
-    Access, Assign, AssignOp, Bound, Call, CallArg, Constraint, Index, IndexOp, Loop, Program,
-    Quantity, Relation, Statement, Value, ValueOp,
+    Access, Assign, AssignOp, Bound, Call, CallArg, Constraint, Declared, Index, IndexOp, Loop,
+    Program, Quantity, Relation, Statement, Value, ValueOp,
 };
 use super::tree::{Form, Tree};
 use super::words;
@@ -69,7 +69,13 @@ impl Display for Loop {
 
 impl Display for Statement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.left, self.assign, self.value)
+        match &self.declared {
+            None => write!(f, "{} {} {}", self.left, self.assign, self.value),
+            Some(Declared { element: None }) => write!(f, "INPUT {}", self.left),
+            Some(Declared { element: Some(name) }) => {
+                write!(f, "INPUT {}: {}", self.left, name.text)
+            }
+        }
     }
 }
 

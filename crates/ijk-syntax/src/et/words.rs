@@ -4,8 +4,8 @@ use crate::Function;
 use crate::et::ast::{AssignOp, ValueFunction};
 
 /// Words that can't be names, besides those of constants and functions.
-pub(super) const KEYWORDS: [&str; 9] =
-    ["DIMS", "FLAT", "FLOAT", "IN", "INT", "LOOP", "RANDOM", "RANK", "UNTIL"];
+pub(super) const KEYWORDS: [&str; 10] =
+    ["DIMS", "FLAT", "FLOAT", "IN", "INPUT", "INT", "LOOP", "RANDOM", "RANK", "UNTIL"];
 
 /// Constants as values.
 pub(super) const CONSTANTS: [(&str, f64); 3] =

@@ -252,9 +252,9 @@ impl Program {
             }
             bound[at] = Some(view);
         }
-        let missing: Vec<Diagnostic> = (checked.arrays.iter().zip(&bound))
-            .filter(|(array, bound)| array.origin == Origin::Input && bound.is_none())
-            .map(|(array, _)| {
+        let missing: Vec<Diagnostic> = (checked.arrays.iter().zip(&bound).enumerate())
+            .filter(|(at, (_, bound))| checked.must_be_bound(*at) && bound.is_none())
+            .map(|(_, (array, _))| {
                 let message = format!("`{}` is not bound, and nothing assigns it", array.name);
                 Diagnostic::error(array.span, message)
                     .with_label("an input")

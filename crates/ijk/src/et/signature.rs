@@ -45,10 +45,11 @@ pub enum Source {
 
 impl Signature {
     pub(super) fn of(checked: &Checked) -> Self {
-        let arrays = checked.arrays.iter().map(|array| ArraySignature {
+        let arrays = checked.arrays.iter().enumerate().map(|(at, array)| ArraySignature {
             name: array.name.clone(),
             places: places(checked, &array.name),
             source: match array.origin {
+                _ if checked.must_be_bound(at) => Source::Input,
                 Origin::Input => Source::Input,
                 Origin::Random { .. } => Source::Default,
                 Origin::Computed => Source::Computed,

@@ -7,7 +7,8 @@ use super::names::{Kind, Names};
 use crate::sink::Sink;
 use crate::text::count;
 use ijk_syntax::Span;
-use ijk_syntax::et::ast::{Access, AssignOp, Program, Statement, Value};
+use ijk_syntax::et::ast::{Access, AssignOp, Declared, Program, Statement, Value};
+use ijk_types::DType;
 use std::collections::HashMap;
 
 /// The arrays of a program in the order of their first appearance.
@@ -36,6 +37,7 @@ impl Arrays {
                 }
             });
             arrays.note_assigned(statement, n);
+            check_element(statement, sink);
             walk::conditions(program, n, &mut |event| {
                 if let Event::Access(access, _) = event
                     && names.get(&access.array.text).is_some_and(|u| u.kind() == Kind::Array)
@@ -62,7 +64,14 @@ impl Arrays {
         sink: &mut Sink,
     ) {
         let name = &access.array.text;
+        let declared = role == Role::Left && program.statements[statement].declared.is_some();
         let n = match self.get(name) {
+            Some(n) if declared => {
+                let message = format!("the input `{name}` is declared behind its first use");
+                let error = codes::DECLARED_LATE.error(access.span, message);
+                sink.push(error.with_related(self.infos[n].span, "first used here"));
+                n
+            }
             Some(n) => n,
             None => {
                 let assigned = names.get(name).is_some_and(|u| u.is_assigned());
@@ -110,6 +119,22 @@ impl Arrays {
         if let Some(n) = self.get(&statement.left.array.text) {
             self.assigned[n].get_or_insert(number);
         }
+    }
+}
+
+/// The element type that a declaration names.
+pub fn declared_type(statement: &Statement) -> Option<DType> {
+    let element = statement.declared.as_ref()?.element.as_ref()?;
+    DType::ALL.into_iter().find(|t| t.name().to_uppercase() == element.text)
+}
+
+fn check_element(statement: &Statement, sink: &mut Sink) {
+    let Some(Declared { element: Some(element) }) = &statement.declared else { return };
+    if declared_type(statement).is_none() {
+        let message = format!("there is no element type `{}`", element.text);
+        let names = DType::ALL.map(|t| t.name().to_uppercase()).join(" ");
+        let error = codes::UNKNOWN_ELEMENT.error(element.span, message);
+        sink.push(error.with_hint(format!("element types are {names}")));
     }
 }
 

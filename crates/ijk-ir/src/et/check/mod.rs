@@ -11,6 +11,8 @@ mod ranks;
 mod shapes;
 mod unused;
 
+pub use arrays::declared_type;
+
 use super::system::{CountedQuantity, Link, RankNode, Tie, Total};
 use super::{Checked, Origin, ShapeId, System, report};
 use crate::sink::Sink;

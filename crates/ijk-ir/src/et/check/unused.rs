@@ -37,7 +37,8 @@ pub fn outputs(program: &Program, names: &Names, found: &Symbols, sink: &mut Sin
 
 fn assigned(program: &Program, found: &Symbols) -> Vec<usize> {
     let mut seen = vec![false; found.arrays.infos.len()];
-    let lefts = program.statements.iter().filter_map(|s| found.arrays.get(&s.left.array.text));
+    let assigning = program.statements.iter().filter(|s| s.declared.is_none());
+    let lefts = assigning.filter_map(|s| found.arrays.get(&s.left.array.text));
     lefts.filter(|n| !std::mem::replace(&mut seen[*n], true)).collect()
 }
 

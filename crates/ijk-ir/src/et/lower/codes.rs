@@ -3,6 +3,7 @@
 ijk_syntax::codes! {
     ALONG_NOTHING = "along-nothing";
     ARRAY_TOO_LARGE = "array-too-large";
+    DECLARED_TYPE = "declared-type";
     DOMAIN_TOO_LARGE = "domain-too-large";
     INDEX_NESTED = "index-nested";
     INDEX_OVERFLOW = "index-overflow";
@@ -18,6 +19,7 @@ ijk_syntax::codes! {
     RANDOM_BOUNDS = "random-bounds";
     STAR_EXTENT = "star-extent";
     TOO_MANY_AXES = "too-many-axes";
+    UNBOUND = "unbound";
     UNTIL_TYPE = "until-type";
     VALUE_TOO_LONG = "value-too-long";
 }

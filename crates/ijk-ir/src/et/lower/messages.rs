@@ -2,7 +2,7 @@
 
 use super::codes;
 use crate::text::quote;
-use ijk_syntax::et::ast::{Access, Along, Name};
+use ijk_syntax::et::ast::{Access, Along, Name, Statement};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{DType, TypeSet};
 
@@ -71,6 +71,26 @@ pub fn operand(source: &str, name: &str, span: Span, t: DType, accepts: TypeSet)
             .with_hint("`RE(…)`, `IM(…)` and `ABS(…)` make a real number of a complex one"),
         _ => diagnostic,
     }
+}
+
+#[cold]
+pub fn unbound(statement: &Statement) -> Diagnostic {
+    let name = &statement.left.array.text;
+    let message = format!("`{name}` is not bound, and nothing assigns it");
+    codes::UNBOUND
+        .error(statement.left.span, message)
+        .with_label("an input")
+        .with_hint(format!("bind an array to the name `{name}`"))
+}
+
+#[cold]
+pub fn declared_type(statement: &Statement, given: DType, wanted: DType) -> Diagnostic {
+    let name = &statement.left.array.text;
+    let message = format!("`{name}` is declared {wanted}, but the array that is bound is {given}");
+    codes::DECLARED_TYPE
+        .error(statement.span, message)
+        .with_label(format!("{given} is bound"))
+        .with_hint("convert the array, or declare no type")
 }
 
 #[cold]

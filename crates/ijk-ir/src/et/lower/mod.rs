@@ -20,6 +20,7 @@ mod statement;
 mod value;
 mod variables;
 
+use super::check::declared_type;
 use crate::core::{Instance, Program};
 use crate::et::{Checked, Origin, Solution};
 use crate::interval::Interval;
@@ -111,6 +112,18 @@ impl<'a> Lowering<'a> {
             versions[n] = Some(Version::known(*dtype, shape.clone()));
             if let Origin::Random { statement } = array.origin {
                 replaced[statement] = true;
+                let declared = declared_type(&statements[statement]);
+                if let Some(wanted) = declared.filter(|wanted| wanted != dtype) {
+                    errors.push(messages::declared_type(&statements[statement], *dtype, wanted));
+                }
+            }
+        }
+        if errors.errors() > 0 {
+            return Err(errors.finish());
+        }
+        for statement in statements.iter().zip(&replaced).filter(|(_, replaced)| !**replaced) {
+            if statement.0.declared.is_some() {
+                errors.push(messages::unbound(statement.0));
             }
         }
         if errors.errors() > 0 {

@@ -124,6 +124,8 @@ const FEATURES: &str = "
     production: 2 statements
     production: 3 statements
     production: 4 statements
+    production: INPUT
+    production: INPUT with a type
     production: outputs
     production: no outputs
     production: comment

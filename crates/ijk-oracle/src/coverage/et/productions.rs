@@ -112,6 +112,10 @@ impl Notes<'_> {
             }
         }
         let name = statement.left.array.text.clone();
+        if let Some(declared) = &statement.declared {
+            let typed = if declared.element.is_some() { " with a type" } else { "" };
+            self.count(format!("production: INPUT{typed}"));
+        }
         let whole = matches!(statement.value, Value::Random { .. });
         self.of_value(&statement.value, &name);
         self.variables(statement);

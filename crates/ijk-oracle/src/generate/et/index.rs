@@ -293,7 +293,7 @@ impl World<'_> {
         };
         let left = self.plain_access(&name, &tuples);
         let assign = Assign { op: AssignOp::Add, accumulate: false };
-        self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
+        self.push(Statement { left, assign, symbol: SPAN, value, declared: None, span: SPAN });
         self.add_array(name, DType::I64, &tuples, star, false)
     }
 

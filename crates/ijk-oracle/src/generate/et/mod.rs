@@ -62,6 +62,7 @@ impl EtCase {
         let dims = if some { world.choose_dims(&used) } else { BTreeMap::new() };
         world.loosen_ranks(&used, &dims);
         world.call();
+        world.declare();
         let (program, bound) = (world.program, world.bound);
         let ranks = world.ranks;
         Self { source: print_et(&program, Some(&mut rng)), bound, dims, ranks, seed: run }

@@ -21,6 +21,13 @@ pub fn print_et(program: &Program, mut rng: Option<&mut Rng>) -> String {
             }
             depth += 2;
         }
+        if let Some(declared) = &statement.declared {
+            let element = declared.element.as_ref().map_or("", |name| &name.text);
+            let colon = if element.is_empty() { "" } else { ": " };
+            writeln!(text, "INPUT {}{colon}{element}", access(&statement.left))
+                .expect("to a string");
+            continue;
+        }
         let (left, value) = (access(&statement.left), value(&statement.value, 0));
         let symbol = symbol(statement.assign);
         writeln!(text, "{:depth$}{left} {symbol} {value}", "").expect("to a string");

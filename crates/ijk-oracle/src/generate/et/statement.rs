@@ -4,7 +4,7 @@ use super::build::{SPAN, access};
 use super::value::real;
 use super::world::{ArrayPlace, EtArray, World};
 use crate::reference::et::types::Type;
-use ijk_syntax::et::ast::{Access, Assign, AssignOp, Index, Statement, Value};
+use ijk_syntax::et::ast::{Access, Assign, AssignOp, Declared, Index, Name, Statement, Value};
 use ijk_types::DType;
 
 const OPS: [(u32, AssignOp); 6] = [
@@ -34,7 +34,14 @@ impl World<'_> {
             let (value, assign, dtype) = fit(value, assign, Some(old));
             self.arrays[at].dtype = dtype;
             self.arrays[at].star = self.arrays[at].star.filter(|_| dtype.is_integer());
-            return self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
+            return self.push(Statement {
+                left,
+                assign,
+                symbol: SPAN,
+                value,
+                declared: None,
+                span: SPAN,
+            });
         }
         let (value, left) = match self.rng.chance(0.5) {
             true => {
@@ -50,7 +57,28 @@ impl World<'_> {
         let places = left.indices.iter().map(|e| self.place_of(e)).collect();
         let name = left.array.text.clone();
         self.arrays.push(EtArray { name, dtype, places, star: None, bound: false });
-        self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
+        self.push(Statement { left, assign, symbol: SPAN, value, declared: None, span: SPAN });
+    }
+
+    /// Declares some of the arrays that are drawn and then bound.
+    pub fn declare(&mut self) {
+        let looped: Vec<usize> = self.program.loops.iter().flat_map(|l| l.body.clone()).collect();
+        let mut seen: Vec<String> = Vec::new();
+        for at in 0..self.program.statements.len() {
+            let statement = &self.program.statements[at];
+            let name = statement.left.array.text.clone();
+            let plain = statement.assign == Assign { op: AssignOp::Add, accumulate: false };
+            let drawn = plain && matches!(statement.value, Value::Random { .. });
+            let fits = drawn && !seen.contains(&name) && !looped.contains(&at);
+            let bound = self.bound.get(&name).map(|input| input.value.dtype);
+            if let Some(dtype) = bound.filter(|_| fits && self.rng.chance(0.4)) {
+                let typed = self.rng.chance(0.5);
+                let text = dtype.name().to_uppercase();
+                let element = typed.then_some(Name { text, span: SPAN });
+                self.program.statements[at].declared = Some(Declared { element });
+            }
+            seen.push(name);
+        }
     }
 
     /// Returns true for arrays that are computed, or drawn and then bound.

@@ -208,7 +208,7 @@ impl World<'_> {
             let value = self.plain_random();
             let left = self.plain_access(&name, &tuples);
             let assign = Assign { op: AssignOp::Add, accumulate: false };
-            self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
+            self.push(Statement { left, assign, symbol: SPAN, value, declared: None, span: SPAN });
         }
         let as_places =
             places.iter().map(|&(rank, tuple, _)| super::world::ArrayPlace { rank, tuple });

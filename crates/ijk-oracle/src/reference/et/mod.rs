@@ -21,7 +21,7 @@ pub use error::EtError;
 pub use satisfy::broken;
 
 use crate::{Bounded, Cell, Value};
-use ijk_syntax::et::ast::Program;
+use ijk_syntax::et::ast::{Program, Statement};
 use std::collections::BTreeMap;
 
 /// The ranks and extents of one run.
@@ -117,7 +117,11 @@ pub fn evaluate_et(
         if first {
             assigned.push(name);
         }
-        if !(first && bound.contains_key(name)) {
+        let given = first && bound.contains_key(name);
+        if statement.declared.is_some() {
+            check_declared(statement, bound.get(name).filter(|_| given))?;
+        }
+        if !given {
             let site = site_of(program, n);
             let (array, points) = statement::run(statement, shapes, &run.arrays, seed, site)?;
             run.points.push(points);
@@ -125,7 +129,7 @@ pub fn evaluate_et(
         }
         n += 1;
     }
-    run.outputs = outputs(program, &assigned);
+    run.outputs = outputs(program);
     match run.outputs.iter().find(|&name| !run.arrays.contains_key(name)) {
         Some(unknown) => Err(EtError::Unknown(unknown.clone())),
         None => Ok(run),
@@ -137,9 +141,29 @@ fn site_of(program: &Program, statement: usize) -> u64 {
     program.statements[..statement].iter().map(|s| terms::sites(&s.value)).sum()
 }
 
-fn outputs(program: &Program, assigned: &[&str]) -> Vec<String> {
+/// Checks that a declared array is bound, to elements of its type.
+fn check_declared(statement: &Statement, given: Option<&Value>) -> Result<(), EtError> {
+    let name = &statement.left.array.text;
+    let given = given.ok_or_else(|| EtError::Unknown(name.clone()))?;
+    let element = statement.declared.as_ref().and_then(|declared| declared.element.as_ref());
+    match element {
+        Some(element) if element.text != given.dtype.name().to_uppercase() => {
+            Err(EtError::Type(given.dtype))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The listed outputs; without a list, what statements assign.
+fn outputs(program: &Program) -> Vec<String> {
     if program.outputs.is_empty() {
-        return assigned.iter().map(|&name| name.into()).collect();
+        let mut names: Vec<String> = Vec::new();
+        for statement in program.statements.iter().filter(|s| s.declared.is_none()) {
+            if !names.contains(&statement.left.array.text) {
+                names.push(statement.left.array.text.clone());
+            }
+        }
+        return names;
     }
     program.outputs.iter().map(|name| name.text.clone()).collect()
 }

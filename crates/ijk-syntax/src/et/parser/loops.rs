@@ -76,6 +76,11 @@ impl EtParser<'_> {
         }
     }
 
+    /// The header of the innermost loop that is open.
+    pub(super) fn header(&self) -> Option<Span> {
+        self.blocks.last().map(|block| block.header)
+    }
+
     /// Fails at an item in a loop that is none of its statements.
     pub(super) fn check_block(&mut self, section: Section) -> Parsed<()> {
         let Some(block) = self.blocks.last() else { return Ok(()) };

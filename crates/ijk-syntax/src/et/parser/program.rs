@@ -92,6 +92,7 @@ impl EtParser<'_> {
         self.check_block(section)?;
         match section {
             Section::Statements if self.at_loop() => self.loop_header(),
+            Section::Statements if self.at_input() => self.input(),
             Section::Statements => self.statement(),
             Section::Call => self.call_item(),
             Section::Outputs => self.outputs(),
@@ -108,7 +109,7 @@ impl EtParser<'_> {
         if self.at_constraint() {
             return Some(Section::Constraints);
         }
-        if self.at_loop() {
+        if self.at_loop() || self.at_input() {
             return Some(Section::Statements);
         }
         let behind = self.peek(1);

@@ -1,6 +1,6 @@
 //! Statements and their assigning symbols.
 
-use super::super::ast::{Access, Assign, AssignOp, Statement};
+use super::super::ast::{Access, Assign, AssignOp, Declared, Name, Number, Statement, Value};
 use super::super::{codes, words};
 use super::{EtParser, Parsed};
 use crate::{Diagnostic, Span, TokenKind};
@@ -33,8 +33,54 @@ impl EtParser<'_> {
         let (assign, symbol) = self.assignment()?;
         let value = self.sum()?;
         let span = self.since(left.span);
-        self.program.statements.push(Statement { left, assign, symbol, value, span });
+        let declared = None;
+        self.program.statements.push(Statement { left, assign, symbol, value, declared, span });
         Ok(())
+    }
+
+    /// Returns true if `INPUT` and a name stand here.
+    pub(super) fn at_input(&self) -> bool {
+        let name = self.kind(1) == TokenKind::Ident && !self.peek(1).after_newline;
+        self.word() == Some("INPUT") && name
+    }
+
+    /// `INPUT x[b,d]: F32, y[d]`.
+    pub(super) fn input(&mut self) -> Parsed<()> {
+        let word = self.next().span;
+        if let Some(header) = self.header() {
+            let error = codes::INPUT_IN_LOOP.error(word, "an input is declared before the loop");
+            return self.fail(error.with_related(header, "the loop"));
+        }
+        loop {
+            let left = self.left()?;
+            let element = match self.eat(':') {
+                Some(_) => Some(self.element_type()?),
+                None => None,
+            };
+            let span = self.since(left.span);
+            // The value stands for random numbers, which are never drawn.
+            let bound = |n| Box::new(Value::Number(Number::Integer(n), span));
+            let value = Value::Random { lo: bound(0), hi: bound(1), float: true, span };
+            let (assign, symbol) = (set(AssignOp::Add), word);
+            let declared = Some(Declared { element });
+            let statement = Statement { left, assign, symbol, value, declared, span };
+            self.program.statements.push(statement);
+            if self.eat(',').is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The name of an element type.
+    fn element_type(&mut self) -> Parsed<Name> {
+        let token = self.peek(0);
+        if token.kind != TokenKind::Ident || token.after_newline {
+            let message = format!("expected an element type, found {}", self.describe(token));
+            let error = codes::EXPECTED_NAME.error(token.span, message);
+            return self.fail(error.with_hint("an input with a type is `INPUT x[i]: F32`"));
+        }
+        self.next();
+        Ok(self.name(token.span))
     }
 
     /// `array[index, …]`; brackets may be missing, which is reported.
