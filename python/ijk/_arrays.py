@@ -56,6 +56,15 @@ def asarray(array, name="an array"):
     return made if type(made) is np.ndarray else unmasked(made, name).view(np.ndarray)
 
 
+def number(value, name):
+    """A plain number as an array of rank 0 of a type, which must hold it if it is one of integers."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.asarray(value, dtype=ml_dtypes.bfloat16)
+    return np.asarray(value, dtype=name)
+
+
 def _listed(items, name):
     """An array of what is in nested lists."""
     # Without the module there is no masked array.

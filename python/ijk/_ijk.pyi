@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
-from typing import Any, Literal, Never, TypeAlias, final, overload
+from typing import Any, Literal, TypeAlias, final, overload
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -243,18 +243,22 @@ class Program:
     def __new__(cls, source: str) -> Program: ...
     def __call__(
         self,
-        *none: Never,
+        named: dict[str, Any] | None = None,
+        /,
+        *,
         ranks: Mapping[str, int] | None = None,
-        dims: Mapping[str, Sequence[int]] | None = None,
+        dims: Mapping[str, int | Sequence[int]] | None = None,
         seed: int | None = None,
         engine: Engine | None = None,
         **arrays: Any,
     ) -> dict[str, Any]: ...
     def explain(
         self,
+        named: dict[str, Any] | None = None,
+        /,
         *,
         ranks: Mapping[str, int] | None = None,
-        dims: Mapping[str, Sequence[int]] | None = None,
+        dims: Mapping[str, int | Sequence[int]] | None = None,
         seed: int | None = None,
         engine: Engine | None = None,
         **arrays: Any,

@@ -171,7 +171,7 @@ class ProgramCall:
 
     def compute(self, arrays, out=None):
         arrays = [plain(array, name) for array, name in zip(arrays, self.names)]
-        return self.program._apply(**dict(zip(self.keys, arrays)), **self.options)
+        return self.program._apply(dict(zip(self.keys, arrays)), **self.options)
 
     def sparse(self, arrays):
         """The results for arrays of which some are sparse."""

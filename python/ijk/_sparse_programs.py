@@ -32,7 +32,7 @@ def run(call, arrays):
             bound[key] = plain(array, name)
     rewriter = _Rewriter(sparse, bound, call)
     text = "\n".join(rewriter.item(item) for item in _items(call.program.source))
-    results = type(call.program)(text)._apply(**bound, **call.options)
+    results = type(call.program)(text)._apply(bound, **call.options)
     return {name: result for name, result in results.items() if name not in rewriter.added}
 
 

@@ -202,3 +202,36 @@ def test_explanations():
     assert explanation.steps[0]["kernel"]
     with pytest.raises(ijk.Error):
         product.explain(np.zeros((2, 3)), np.zeros((2, 3)))
+
+
+def test_plain_numbers_take_the_type_of_arrays():
+    scale = ijk.i("ij*.~ij")
+    x = np.ones((2, 3), np.float32)
+    for number in (2, 2.5):
+        result = scale(x, number)
+        assert result.dtype == np.float32 and np.array_equal(result, x * np.float32(number))
+    assert scale(x.astype(np.int8), 3).dtype == np.int8
+    with pytest.raises(OverflowError):
+        scale(x.astype(np.int8), 300)
+    with pytest.raises(TypeError, match="argument 2 is the number 2.5, but the other arguments are int8"):
+        scale(x.astype(np.int8), 2.5)
+    # A scalar of NumPy has a type of its own.
+    with pytest.raises(TypeError):
+        scale(x, np.float64(2))
+
+
+def test_extents_and_names_of_einsum_tuple():
+    powers = ijk.et("y[t] = t\n\ny")
+    assert list(powers(dims={"t": 3})["y"]) == [0, 1, 2]
+    seeded = ijk.et("INPUT seed[a]: F32\ny[a] = 2 * seed[a]")
+    seed = np.arange(3, dtype=np.float32)
+    assert list(seeded({"seed": seed})["y"]) == [0, 2, 4]
+    with pytest.raises(TypeError, match="given twice"):
+        ijk.et("y[a] = x[a]")({"x": seed}, x=seed)
+    with pytest.raises(ValueError, match="`seed` is not bound"):
+        seeded()
+    with pytest.raises(ValueError, match="`seed` is declared f32, but the array that is bound is f64"):
+        seeded({"seed": seed.astype(float)})
+    with pytest.raises(ValueError) as error:
+        ijk.et("y[a,b] = x[a+b]")(x=seed)
+    assert "dims={" in str(error.value) and "--dims" not in str(error.value)

@@ -274,6 +274,40 @@ fn is_pythons(any: &Bound<'_, PyAny>) -> bool {
         || any.is_instance_of::<PyInt>()
 }
 
+/// Returns true for a plain number of Python, which has no element type of its own.
+pub fn is_number(any: &Bound<'_, PyAny>) -> bool {
+    any.is_exact_instance_of::<PyFloat>() || any.is_exact_instance_of::<PyInt>()
+}
+
+/// The element type of an array or tensor, if it names one.
+pub fn dtype_of(any: &Bound<'_, PyAny>) -> Option<DType> {
+    if let Ok(array) = any.cast::<PyUntypedArray>() {
+        return Numpy::dtype_of(array);
+    }
+    let name = any.getattr(intern!(any.py(), "dtype")).ok()?.str().ok()?.to_string();
+    let name = name.rsplit('.').next()?;
+    DType::ALL.into_iter().find(|&dtype| named(dtype) == name)
+}
+
+/// A plain number as argument `n`, of an element type.
+pub fn typed_number<'py>(
+    any: &Bound<'py, PyAny>,
+    t: DType,
+    n: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = any.py();
+    if t.is_integer() && any.is_exact_instance_of::<PyFloat>() {
+        let message = format!(
+            "argument {} is the number {any}, but the other arguments are {}: pass a whole number, or cast them",
+            n + 1,
+            named(t)
+        );
+        return Err(PyTypeError::new_err(message));
+    }
+    let function = py.import(intern!(py, "ijk._arrays"))?.getattr(intern!(py, "number"))?;
+    function.call1((any, named(t)))
+}
+
 /// Returns true for an array of NumPy, and for a tuple of such arrays.
 fn is_numpys(any: &Bound<'_, PyAny>) -> bool {
     let is_array = |any: &Bound<'_, PyAny>| any.is_instance_of::<PyUntypedArray>();

@@ -1,6 +1,8 @@
 //! Programs in i.
 
-use crate::arrays::{Readonly, direct, from_tensor, named, type_of};
+use crate::arrays::{
+    Readonly, direct, dtype_of, from_tensor, is_number, named, type_of, typed_number,
+};
 use crate::axes;
 use crate::blocks;
 use crate::engine::{self, Engine};
@@ -12,6 +14,7 @@ use crate::outputs::Outputs;
 use crate::points;
 use crate::recipe::{Recipe, Step};
 use crate::run::computing;
+use ijk::__private::core::TypeTerm;
 use ijk::{TensorView, TensorViewMut};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -38,6 +41,8 @@ impl Component {
     /// tensor, results are block tensors; tensors of PyTorch give such tensors, and arrays of JAX, of xarray and of other
     /// libraries with the Python array API arrays of theirs. Two of these kinds raise TypeError.
     ///
+    /// A plain number of Python takes the element type of the other arguments that share its type.
+    ///
     /// out: an array that the result is written to, or a tuple of one for each result. It may share memory with
     /// arguments, whose old elements are read. If arguments are tensors, out may be, too.
     #[pyo3(signature = (*arguments, out = None, engine = None))]
@@ -55,7 +60,7 @@ impl Component {
             }
             return blocks::apply(py, &slf.get().inner, &tensors);
         }
-        match direct(arguments, out)? {
+        match direct(&slf.get().with_weak_numbers(arguments)?, out)? {
             Some(arrays) => slf.get().computed(py, &arrays, out, engine),
             None => {
                 let function = py.import("ijk._interchange")?.getattr("apply")?;
@@ -76,6 +81,7 @@ impl Component {
         out: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = &self.with_weak_numbers(arguments)?;
         self.computed(py, &crate::arrays::arguments(arguments, "argument")?, out, engine)
     }
 
@@ -258,6 +264,35 @@ impl Component {
     fn with(&self, other: &Self, operator: &str, combine: Combine) -> PyResult<Self> {
         let inner = combine(&self.inner, &other.inner).map_err(raise)?;
         Ok(Self { inner, recipe: Recipe::combined(operator, &[&self.recipe, &other.recipe]) })
+    }
+
+    /// Converts plain numbers of Python to the element types that the other arguments give them.
+    fn with_weak_numbers<'py>(
+        &self,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        if !arguments.iter().any(|any| is_number(&any)) {
+            return Ok(arguments.clone());
+        }
+        let signature = self.inner.signature();
+        let inputs = &signature.inputs;
+        let wanted = |n: usize| match inputs.get(n)?.dtype {
+            TypeTerm::Fixed(t) => Some(t),
+            TypeTerm::Var(v) => {
+                let same = inputs
+                    .iter()
+                    .zip(arguments.iter())
+                    .filter(|(port, any)| port.dtype == TypeTerm::Var(v) && !is_number(any));
+                same.into_iter().find_map(|(_, any)| dtype_of(&any))
+            }
+            TypeTerm::RealOf(_) => None,
+        };
+        let py = arguments.py();
+        let arrays = arguments.iter().enumerate().map(|(n, any)| match wanted(n) {
+            Some(t) if is_number(&any) => typed_number(&any, t, n),
+            _ => Ok(any),
+        });
+        PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// Computes with arrays where they lie.

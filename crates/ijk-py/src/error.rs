@@ -46,9 +46,36 @@ fn offering(text: String) -> String {
         .replace("open it as partial", "pass partial=True to BigTensor.open")
 }
 
+/// Replaces options of the command, such as `--dims t=3`, by keywords of Python: `dims={'t': 3}`.
+fn with_keywords(text: String) -> String {
+    ["dims", "rank"].into_iter().fold(text, |text, option| {
+        let keyword = if option == "rank" { "ranks" } else { option };
+        let flag = format!("--{option}");
+        let mut parts = text.split(flag.as_str());
+        let mut all = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            let given = part.strip_prefix(' ').and_then(|rest| {
+                let (name, values) =
+                    rest.split_once('=').filter(|(name, _)| name.chars().all(word))?;
+                let end = values.find(|c: char| !(c.is_ascii_digit() || c == ',' || c == '…'));
+                Some((name, values.split_at(end.unwrap_or(values.len()))))
+            });
+            all += &match given {
+                Some((name, (values, rest))) if values.contains(',') => {
+                    format!("{keyword}={{'{name}': [{}]}}{rest}", values.replace(',', ", "))
+                }
+                Some((name, (values, rest))) => format!("{keyword}={{'{name}': {values}}}{rest}"),
+                None => format!("{keyword}{part}"),
+            };
+        }
+        all
+    })
+}
+
 /// The exception for an error.
 pub fn raise(error: ijk::Error) -> PyErr {
-    let text = visible(&error.to_string()).into_owned();
+    let text = with_keywords(visible(&error.to_string()).into_owned());
     match error {
         ijk::Error::Plan(PlanError::MemoryLimit { .. }) | ijk::Error::Memory(_) => {
             MemoryLimitError::new_err(text)
@@ -59,5 +86,21 @@ pub fn raise(error: ijk::Error) -> PyErr {
         ijk::Error::Run(RunError::Interrupted) => PyKeyboardInterrupt::new_err(text),
         ijk::Error::Program(report) if report.is_about_types() => DTypeError::new_err(text),
         _ => Error::new_err(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_keywords;
+
+    #[test]
+    fn options_of_the_command_are_keywords() {
+        let keywords = |text: &str| with_keywords(text.to_owned());
+        assert_eq!(keywords("`--dims t=3` decides"), "`dims={'t': 3}` decides");
+        assert_eq!(keywords("by `--dims`"), "by `dims`");
+        assert_eq!(
+            keywords("`--rank a=2`, `--dims b=2,3`"),
+            "`ranks={'a': 2}`, `dims={'b': [2, 3]}`"
+        );
     }
 }

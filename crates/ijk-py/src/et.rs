@@ -10,7 +10,7 @@ use crate::run::computing;
 use ijk::et::Bindings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyInt, PyType};
 use std::collections::HashMap;
 
 /// A program in Einsum Tuple: statements on arrays of any rank.
@@ -27,19 +27,23 @@ impl Program {
     }
 
     /// Runs the program on arrays by name, and returns a dict of its outputs. `ranks` and `dims` fix ranks and
-    /// extents that neither arrays nor constraints determine, `seed` seeds random numbers. If an array is a block
-    /// tensor, outputs are block tensors.
-    #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    /// extents that neither arrays nor constraints determine, `seed` seeds random numbers. Arrays by names that are
+    /// taken, such as `seed`, stand in a dict: `program({"seed": x})`. If an array is a block tensor, outputs are block
+    /// tensors.
+    #[pyo3(signature = (named = None, /, *, ranks = None, dims = None, seed = None, engine = None, **arrays))]
     #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn __call__<'py>(
         slf: &Bound<'py, Self>,
         py: Python<'py>,
+        named: Option<&Bound<'py, PyDict>>,
         ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
         dims: Option<HashMap<String, Bound<'py, PyAny>>>,
         seed: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let arrays = together(named, arrays)?;
+        let arrays = arrays.as_ref();
         let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
         let direct = given.map(|(name, array)| match Readonly::of(&array)? {
             Some(array) => Ok(Some((name.extract()?, array))),
@@ -67,34 +71,38 @@ impl Program {
     }
 
     /// Runs the program on arrays of NumPy; others are converted before.
-    #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    #[pyo3(signature = (named = None, /, *, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn _apply<'py>(
         &self,
         py: Python<'py>,
+        named: Option<&Bound<'py, PyDict>>,
         ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
         dims: Option<HashMap<String, Bound<'py, PyAny>>>,
         seed: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let given = by_name(arrays)?;
+        let given = by_name(together(named, arrays)?.as_ref())?;
         self.computed(py, choices(ranks, dims, seed)?, engine, given)
     }
 
     /// Explains a run on arrays of these element types and shapes, in C order: one explanation for each stage of the
     /// program, with the plan, its cost, and for each step the kernel, the blocking, and the reasons for both. Nothing
     /// is computed.
-    #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    #[pyo3(signature = (named = None, /, *, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn explain(
         &self,
         py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
         ranks: Option<HashMap<String, Bound<'_, PyAny>>>,
         dims: Option<HashMap<String, Bound<'_, PyAny>>>,
         seed: Option<&Bound<'_, PyAny>>,
         engine: Option<&Bound<'_, Engine>>,
         arrays: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<Explanation>> {
-        let given = by_name(arrays)?;
+        let given = by_name(together(named, arrays)?.as_ref())?;
         let bindings = bound(choices(ranks, dims, seed)?, &given);
         let engine = engine::engine(py, engine)?;
         let explanations = self.inner.explain(engine, &bindings).map_err(raise)?;
@@ -159,6 +167,22 @@ impl Program {
     }
 }
 
+/// The arrays of a dict and those of keywords; a name in both is an error.
+fn together<'py>(
+    named: Option<&Bound<'py, PyDict>>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(named) = named else { return Ok(keywords.cloned()) };
+    let all = named.copy()?;
+    for (name, array) in keywords.into_iter().flat_map(|keywords| keywords.iter()) {
+        if all.contains(&name)? {
+            return Err(PyTypeError::new_err(format!("the array `{name}` is given twice")));
+        }
+        all.set_item(name, array)?;
+    }
+    Ok(Some(all))
+}
+
 /// Names and arrays of a dict.
 fn by_name<'py>(arrays: Option<&Bound<'py, PyDict>>) -> PyResult<Vec<(String, Readonly<'py>)>> {
     let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
@@ -187,7 +211,11 @@ fn choices<'a>(
         bindings = bindings.rank(&name, numbers::whole(&rank, &format!("ranks[{name:?}]"))?);
     }
     for (name, dims) in dims.into_iter().flatten() {
-        let dims: Vec<u64> = numbers::shape(&dims, &format!("dims[{name:?}]"))?;
+        let what = format!("dims[{name:?}]");
+        let dims: Vec<u64> = match dims.is_instance_of::<PyInt>() {
+            true => vec![numbers::whole(&dims, &what)?],
+            false => numbers::shape(&dims, &what)?,
+        };
         bindings = bindings.dims(&name, dims);
     }
     Ok(match seed {
