@@ -8,5 +8,6 @@ mod programs;
 mod random_programs;
 mod scans;
 mod skipping;
+mod sorts;
 mod sums;
 mod windows;

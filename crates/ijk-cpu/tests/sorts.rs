@@ -2,10 +2,8 @@
 
 #![allow(unsafe_code)]
 
-mod common;
-
-use common::array::Array;
-use common::random::Random;
+use crate::common::array::Array;
+use crate::common::random::Random;
 use ijk_cpu::{Engine, Fault, Level, PlanError};
 use ijk_plan::plan::{Base, Buffer, BufferId, Place, Plan, ScanAxis, Sort, Step};
 use ijk_types::{BinaryOp, DType, Order, Scalar, UnaryOp, scalar};

@@ -14,6 +14,7 @@ mod random;
 mod random_programs;
 mod signs;
 mod skipping;
+mod sorts;
 mod storage;
 mod support;
 mod sweep;

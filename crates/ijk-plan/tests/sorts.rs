@@ -1,11 +1,9 @@
 //! Orders along an axis.
 
-mod support;
-
+use crate::support::checked_source;
 use DType::{BF16, F32, I32, U8};
 use ijk_plan::plan::{Plan, Step};
 use ijk_types::DType;
-use support::checked_source;
 
 fn kernels(plan: &Plan) -> Vec<&'static str> {
     plan.steps.iter().map(|step| step.kernel().name()).collect()
