@@ -1,5 +1,7 @@
 //! The tests of this crate, in one executable: each executable takes the time and the room of linking all kernels.
 
+#![allow(unsafe_code)]
+
 mod common;
 mod nests;
 mod permutations;
