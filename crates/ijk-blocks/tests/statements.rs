@@ -63,7 +63,8 @@ fn programs_agree_with_the_literal_evaluator() {
         let tensors: Vec<BigTensor> = values.iter().map(|value| cut(value, seed)).collect();
         let built = apply(&case.source, &tensors.iter().collect::<Vec<_>>());
         let Ok(results) = built else {
-            refused += 1;
+            // Orders are not computed over blocks.
+            refused += usize::from(!has_order(&case.source));
             continue;
         };
         let Some(expected) = expected else { continue };
@@ -71,8 +72,8 @@ fn programs_agree_with_the_literal_evaluator() {
             let found = value(tensor, &executors[seed as usize % 3]);
             let found =
                 found.unwrap_or_else(|error| panic!("{seed}: {error}\n{}\n{tensor}", case.source));
-            // Casts to floats are summed in another order.
-            let exact = whole(expected.dtype) || expected.data.len() < 2;
+            // Floats, which casts make, are summed in another order.
+            let exact = whole(expected.dtype);
             let same = found.shape == expected.shape && (!exact || found.same(expected));
             assert!(same, "{seed}: {}\n{found:?}, not {expected:?}\n{tensor}", case.source);
         }
@@ -80,6 +81,11 @@ fn programs_agree_with_the_literal_evaluator() {
     }
     println!("{computed} programs computed, {refused} refused");
     assert!(computed > 5 * refused || count < 100, "{computed} computed, {refused} refused");
+}
+
+/// Returns true if a program sorts.
+fn has_order(source: &str) -> bool {
+    ["@sort", "@argsort", "@topk", "@argtopk"].iter().any(|name| source.contains(name))
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! The engine agrees with random core programs that skip points, on 1, 2 and 7 threads, at every SIMD level in turn.
 
 #[path = "../../ijk-plan/tests/support/skipping.rs"]
-mod skipping;
+mod programs_that_skip;
 
 use ijk_cpu::{Engine, Level, RunError};
 use ijk_oracle::random::{Layout as Places, Placed, View, ViewMut};
 use ijk_oracle::{Value, interpret, turns};
 use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
-use skipping::{Case, agree, case};
+use programs_that_skip::{Case, agree, case};
 
 fn run(engine: &Engine, case: &Case) -> Result<Vec<Value>, RunError> {
     let Case { program, instance, inputs } = case;

@@ -11,8 +11,11 @@ use ijk_types::{BinaryOp, DType, Order, Scalar, UnaryOp, scalar};
 /// Extent, stride of the input, stride of the output.
 type Axis = (usize, isize, isize);
 
-/// Rows, values (extent and stride), places.
-const CASES: &[(&[Axis], (usize, isize), (usize, isize))] = &[
+/// Extent and stride.
+type Along = (usize, isize);
+
+/// Rows, values, places.
+const CASES: &[(&[Axis], Along, Along)] = &[
     (&[], (1, 1), (1, 1)),
     (&[], (2, 1), (2, 1)),
     (&[], (0, 1), (0, 1)),

@@ -1,11 +1,11 @@
 //! Plans of random core programs that skip points compute what the programs say.
 
 #[path = "support/skipping.rs"]
-mod skipping;
+mod programs_that_skip;
 
 use ijk_oracle::{Value, interpret};
 use ijk_plan::{Layout, plan};
-use skipping::{Case, agree, case};
+use programs_that_skip::{Case, agree, case};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -17,8 +17,9 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Diagnostics without a case: the reason, and the test that covers them.
-const ELSEWHERE: [(&str, &str); 2] = [
+const ELSEWHERE: [(&str, &str); 3] = [
     ("index-nested", "takes a long program: `ijk-oracle/src/generate/et/mistakes.rs`"),
+    ("unbound", "the solver finds it first: `ijk-ir/tests/et_check.rs`"),
     ("value-too-long", "takes a long program: `ijk-oracle/src/generate/et/mistakes.rs`"),
 ];
 /// Errors that are found only when programs are lowered.

@@ -226,14 +226,22 @@ impl<'a> Timed<'a> {
 impl Read for Timed<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
-        self.stream.read(bytes)
+        self.stream.read(bytes).map_err(timed_out)
+    }
+}
+
+/// A time limit of a socket that is reached: some systems say that it would block.
+fn timed_out(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
     }
 }
 
 impl Write for Timed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
-        self.stream.write(bytes)
+        self.stream.write(bytes).map_err(timed_out)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -44,7 +44,8 @@ fn agrees<T: Copy + Default + Into<f64>>(t: DType, level: Level, of_number: impl
         for monoid in MONOIDS {
             for how in TERMS.iter().flat_map(|&term| KINDS.map(|of| (monoid, term, of))) {
                 let Some(kernel) = find(t, how, level) else {
-                    assert!(how.1 == Term::Magnitude, "{t} {how:?}");
+                    let general = level.name() == "portable" || monoid != Monoid::Add;
+                    assert!(general || how.1 == Term::Magnitude, "{t} {how:?}");
                     continue;
                 };
                 let mut out = [T::default(); COUNT];

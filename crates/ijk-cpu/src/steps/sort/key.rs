@@ -48,6 +48,9 @@ impl Key for u64 {
     }
 }
 
+/// The key of NaN, and that of 0 for what inverts the order.
+type InexactKeys<K> = (K, fn(K) -> K);
+
 /// Elements as they lie in memory.
 pub(super) trait Keyed: Copy + 'static {
     /// Type of the keys.
@@ -57,7 +60,7 @@ pub(super) trait Keyed: Copy + 'static {
     /// Inverts the order of keys, by exclusive or.
     const FLIP: Self::Key;
     /// The key of NaN, and that of 0; none where a key determines the value.
-    const INEXACT: Option<(Self::Key, fn(Self::Key) -> Self::Key)>;
+    const INEXACT: Option<InexactKeys<Self::Key>>;
     /// The key; `flip` is 0 or [`Self::FLIP`].
     fn key(self, flip: Self::Key) -> Self::Key;
     /// The value of a key, but for NaN and the sign of 0.

@@ -42,6 +42,7 @@ pub(crate) fn apply(
     check_size(&shape)?;
     let types = types(form, &arguments.iter().map(|a| a.dtype).collect::<Vec<_>>())?;
     check_extents(form, &types, &domain)?;
+    check_places(form, &domain)?;
     let values = Points { form, arguments, types: &types, domain: &domain };
     match form.reduce {
         None => map(&values, shape),

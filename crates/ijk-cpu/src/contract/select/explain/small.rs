@@ -207,7 +207,10 @@ mod tests {
                     counts.iter_mut().zip(both).for_each(|(sum, n)| *sum += n);
                 }
             }
-            assert!(counts.iter().all(|&n| n > 100), "{counts:?}");
+            let [not_small, small] = counts;
+            // The portable level need not have the kernel.
+            let has_kernel = level.name() != "portable";
+            assert!(not_small > 100 && (small > 100 || !has_kernel), "{counts:?}");
         }
     }
 }
