@@ -230,7 +230,7 @@ def test_extents_and_names_of_einsum_tuple():
         ijk.et("y[a] = x[a]")({"x": seed}, x=seed)
     with pytest.raises(ValueError, match="`seed` is not bound"):
         seeded()
-    with pytest.raises(ValueError, match="`seed` is declared f32, but the array that is bound is f64"):
+    with pytest.raises(TypeError, match="`seed` is declared f32, but the array that is bound is f64"):
         seeded({"seed": seed.astype(float)})
     with pytest.raises(ValueError) as error:
         ijk.et("y[a,b] = x[a+b]")(x=seed)
