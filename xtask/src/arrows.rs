@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ijk-py", &["ijk"]),
     ("ijk-benches", &["ijk", "ijk-cpu", "ijk-plan", "ijk-ir", "ijk-tensor", "ijk-types"]),
     ("xtask", &[]),
+    ("examples", &["ijk"]),
 ];
 
 /// A sentence for every use that has no arrow, and for every crate that is not on the map.

@@ -10,7 +10,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-const PROGRAM: &str = include_str!("photo.ijk");
+const PROGRAM: &str = include_str!("../../photo.ijk");
 const HEIGHT: usize = 1080;
 const WIDTH: usize = 1920;
 
@@ -82,7 +82,7 @@ fn best_of<E>(runs: usize, mut run: impl FnMut() -> Result<(), E>) -> Result<f64
 /// Billions of additions and multiplications a second.
 fn product_rate() -> Result<f64, ijk::Error> {
     const N: usize = 1024;
-    let product: Program = ijk::i(include_str!("matmul.ijk"))?;
+    let product: Program = ijk::i(include_str!("../../matmul.ijk"))?;
     let x = Array2::from_shape_fn((N, N), |(i, j)| (i as f32 - j as f32) / N as f32);
     let seconds = best_of(10, || product.apply((&x, &x)).map(drop))?;
     Ok(2.0 * (N * N * N) as f64 / seconds / 1e9)
