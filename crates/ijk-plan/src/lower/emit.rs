@@ -5,7 +5,7 @@ use crate::SMALL_DOMAIN;
 use crate::domain::bounds::one_each;
 use crate::graph::expr::same_bits;
 use crate::graph::verify::verify;
-use crate::graph::{ExprNode, Graph, Stmt, coverage};
+use crate::graph::{Axis, ExprNode, Graph, Stmt, coverage};
 use crate::layout::Layout;
 use crate::lower::buffers::Buffers;
 use crate::lower::nest::Emitter;
@@ -120,24 +120,13 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
         }
         _ => return None,
     };
-    let place = |array: ArrayId, index: &[IndexExpr]| {
-        let buffer = buffers.of(array);
-        let strides = &buffers.all[buffer.0 as usize].strides;
-        let (offset, steps) = affine(index, strides, stmt.axes.len());
-        (Base { buffer, offset }, steps)
-    };
     let ((from, from_steps), (to, to_steps)) =
-        (place(*array, index), place(stmt.out, &stmt.out_index));
-    let axis = |a: usize| ScanAxis {
-        name: stmt.axes[a].name.clone(),
-        extent: stmt.axes[a].extent as usize,
-        from: from_steps[a],
-        to: to_steps[a],
-    };
+        (strided(buffers, stmt, *array, index), strided(buffers, stmt, stmt.out, &stmt.out_index));
+    let axis = |a: usize| scan_axis(&stmt.axes[a], from_steps[a], to_steps[a]);
     let along = along.0 as usize;
     let others = || (0..stmt.axes.len()).filter(|&a| a != along);
     let levels = level.map(|(array, index)| {
-        let (base, steps) = place(*array, index);
+        let (base, steps) = strided(buffers, stmt, *array, index);
         Levels { base, along: steps[along], rows: others().map(|a| steps[a]).collect() }
     });
     let (rows, dtype) = (others().map(axis).collect(), graph.array(stmt.out).dtype);
@@ -148,24 +137,30 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
 fn sort(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Sort> {
     let (Some(places), Some(Reducer::Order(order))) = (stmt.scan, stmt.reduce) else { return None };
     let [ExprNode::Access(array, index)] = &stmt.value.nodes[..] else { return None };
-    let place = |array: ArrayId, index: &[IndexExpr]| {
-        let buffer = buffers.of(array);
-        let strides = &buffers.all[buffer.0 as usize].strides;
-        let (offset, steps) = affine(index, strides, stmt.axes.len());
-        (Base { buffer, offset }, steps)
-    };
     let ((from, from_steps), (to, to_steps)) =
-        (place(*array, index), place(stmt.out, &stmt.out_index));
-    let axis = |a: usize| ScanAxis {
-        name: stmt.axes[a].name.clone(),
-        extent: stmt.axes[a].extent as usize,
-        from: from_steps[a],
-        to: to_steps[a],
-    };
+        (strided(buffers, stmt, *array, index), strided(buffers, stmt, stmt.out, &stmt.out_index));
+    let axis = |a: usize| scan_axis(&stmt.axes[a], from_steps[a], to_steps[a]);
     let (values, places) = (stmt.kept_axes().iter().position(|kept| !kept)?, places.0 as usize);
     let rows = (0..stmt.axes.len()).filter(|&a| a != values && a != places).map(axis).collect();
     let (values, places, dtype) = (axis(values), axis(places), graph.array(*array).dtype);
     Some(Sort { dtype, order, from, to, values, places, rows, span: stmt.span })
+}
+
+/// Base of an access, and its stride along each axis of the statement.
+fn strided(
+    buffers: &Buffers,
+    stmt: &Stmt,
+    array: ArrayId,
+    index: &[IndexExpr],
+) -> (Base, Vec<isize>) {
+    let buffer = buffers.of(array);
+    let strides = &buffers.all[buffer.0 as usize].strides;
+    let (offset, steps) = affine(index, strides, stmt.axes.len());
+    (Base { buffer, offset }, steps)
+}
+
+fn scan_axis(axis: &Axis, from: isize, to: isize) -> ScanAxis {
+    ScanAxis { name: axis.name.clone(), extent: axis.extent as usize, from, to }
 }
 
 /// The step that initialises elements which no point reaches; `None` if they are in place.
