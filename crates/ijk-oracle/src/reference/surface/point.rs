@@ -34,26 +34,13 @@ pub(crate) fn apply(
     arguments: &[&Bounded],
     extents: &Extents,
 ) -> Result<Bounded, EvalError> {
-    let domain = extents.domain(form)?;
-    let shapes = shapes_by_operand(form, arguments);
-    extents.check_bounds(form, &shapes.iter().collect::<Vec<_>>())?;
-    let shape = output_shape(form, extents)?;
-    check_size(&domain)?;
-    check_size(&shape)?;
-    let types = types(form, &arguments.iter().map(|a| a.dtype).collect::<Vec<_>>())?;
-    check_extents(form, &types, &domain)?;
-    check_places(form, &domain)?;
+    let arrays: Vec<Array> = arguments.iter().map(|a| (a.dtype, a.shape.clone())).collect();
+    let Signature { shape, domain, types, .. } = signature(form, &arrays, extents)?;
     let values = Points { form, arguments, types: &types, domain: &domain };
     match form.reduce {
         None => map(&values, shape),
         Some(reducer) => merge(&values, shape, reducer),
     }
-}
-
-/// The shape of the argument of each operand; numbers have none.
-pub(crate) fn shapes_by_operand(form: &Form, arguments: &[&Bounded]) -> Vec<Partial> {
-    let shapes = arguments.iter().map(|a| a.shape.iter().map(|&n| Some(n as u64)).collect());
-    spread_over_operands(form, shapes)
 }
 
 /// Assigns the next of `things` to each index operand, and the default to each number.
@@ -98,6 +85,7 @@ pub(crate) struct Signature {
     pub shape: Vec<usize>,
     /// Extents of the form's letters.
     pub domain: Vec<usize>,
+    types: Types,
 }
 
 /// The signature of an expression by itself.
@@ -128,7 +116,7 @@ pub(crate) fn signature(
     let dtype = types.value;
     let position = form.reduce.is_some_and(Reducer::gives_positions);
     check_places(form, &domain)?;
-    Ok(Signature { dtype: if position { DType::I64 } else { dtype }, shape, domain })
+    Ok(Signature { dtype: if position { DType::I64 } else { dtype }, shape, domain, types })
 }
 
 /// Checks that an order has no more places than values.

@@ -8,6 +8,7 @@ use ijk_syntax::ast::Number;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, ResultType, TypeSet};
 
 /// Element types inside an expression.
+#[derive(Clone, Debug)]
 pub(super) struct Types {
     /// Types of the operands.
     pub operands: Vec<DType>,

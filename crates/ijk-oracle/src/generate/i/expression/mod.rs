@@ -123,7 +123,7 @@ impl<'a> Drafter<'a> {
         let form = Form::of(&expression).ok()?;
         let mut names = self.names.clone();
         names.extend(self.wanted.clone());
-        let Signature { dtype, shape, domain } =
+        let Signature { dtype, shape, domain, .. } =
             first_signature(&form, &inputs, &mut names).ok()?;
         let most = self.scope.most_points;
         let fits = |extents: &[usize]| {
