@@ -396,7 +396,7 @@ impl Find {
         }
     }
 
-    /// Maxima and minima: of what programs ask for. Tiles compute the others, which have the same values.
+    /// Maxima and minima of elements, magnitudes and distances. Nests compute those of other terms, with the same results.
     fn extreme<V: Number, K: Kind<V>, J: Combiner<V>>(&self) -> Option<FoldFn> {
         const ELEMENT: u8 = Term::Element as u8;
         const MAGNITUDE: u8 = Term::Magnitude as u8;

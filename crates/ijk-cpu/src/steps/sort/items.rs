@@ -56,7 +56,7 @@ const MOST_BYTES: usize = 8;
 /// stops where `ended` says so, with the items in any order.
 ///
 /// # Safety
-/// `items` are so many, `spare` has room for as many, and nothing else accesses either.
+/// `items` points to `count` items, `spare` to room for as many; nothing else accesses either.
 pub(super) unsafe fn sort<I: Item>(
     (items, spare): (*mut I, *mut I),
     count: usize,

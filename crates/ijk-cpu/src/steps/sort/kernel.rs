@@ -27,7 +27,7 @@ pub(super) struct SortRow {
 ///
 /// # Safety
 /// The row's values are elements of the kernels' type, its places those of the result's type, which no other thread
-/// accesses; scratch memory has the bytes that [`SortKernels::bytes`] says, aligned to 16.
+/// accesses; scratch memory has room for [`SortKernels::items`], aligned to 16.
 pub(super) type RowKernel =
     unsafe fn(row: SortRow, scratch: *mut u8, level: Level, ended: &dyn Fn() -> bool);
 
@@ -84,7 +84,7 @@ fn is_few(values: usize, places: usize) -> bool {
     places.saturating_mul(8) <= values
 }
 
-/// Room for candidates of so many places.
+/// Capacity of the list of candidates for the first `places` places.
 fn room(places: usize) -> usize {
     (2 * places).max(CANDIDATES)
 }

@@ -73,7 +73,7 @@ macro_rules! integers {
             type Key = $key;
             const BYTES: u32 = size_of::<$t>() as u32;
             const FLIP: $key = $unsigned::MAX as $key;
-            const INEXACT: Option<($key, fn($key) -> $key)> = None;
+            const INEXACT: Option<InexactKeys<$key>> = None;
             #[inline(always)]
             fn key(self, flip: $key) -> $key {
                 (self as $unsigned ^ $sign) as $key ^ flip
@@ -103,7 +103,7 @@ macro_rules! floats {
             type Key = $unsigned;
             const BYTES: u32 = size_of::<$t>() as u32;
             const FLIP: $unsigned = $unsigned::MAX;
-            const INEXACT: Option<($unsigned, fn($unsigned) -> $unsigned)> =
+            const INEXACT: Option<InexactKeys<$unsigned>> =
                 Some(($unsigned::MAX, |flip| (0.0 as $t).key(flip)));
             #[inline(always)]
             fn key(self, flip: $unsigned) -> $unsigned {
@@ -137,7 +137,7 @@ impl<const INFINITY: u16> Keyed for Half<INFINITY> {
     type Key = u32;
     const BYTES: u32 = 2;
     const FLIP: u32 = 0xFFFF;
-    const INEXACT: Option<(u32, fn(u32) -> u32)> = Some((0xFFFF, |flip| 0x8000 ^ flip));
+    const INEXACT: Option<InexactKeys<u32>> = Some((0xFFFF, |flip| 0x8000 ^ flip));
     #[inline(always)]
     fn key(self, flip: u32) -> u32 {
         let bits = if self.0 == 0x8000 { 0 } else { self.0 };
@@ -160,7 +160,7 @@ impl<T: Keyed<Key = u32>> Keyed for Wide<T> {
     type Key = u64;
     const BYTES: u32 = T::BYTES;
     const FLIP: u64 = T::FLIP as u64;
-    const INEXACT: Option<(u64, fn(u64) -> u64)> = match T::INEXACT {
+    const INEXACT: Option<InexactKeys<u64>> = match T::INEXACT {
         Some((nan, _)) => Some((nan as u64, |flip| match T::INEXACT {
             Some((_, zero)) => zero(flip as u32).into(),
             None => 0,
