@@ -4,7 +4,7 @@
 //! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test all et_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
-use crate::common::{Engines, Peers};
+use crate::common::{Engines, Peers, in_shares};
 use ijk::et::{Bindings, Program};
 use ijk::{Engine, Error, Tensor};
 use ijk_ir::et::{Checked, Solution};
@@ -109,16 +109,9 @@ fn work(engines: &Engines, count: u64, seeds: impl Iterator<Item = u64>) -> Outc
 #[test]
 fn all_evaluations_agree() {
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1000));
-    let workers = 2;
     let engines = &Engines::new(&["run"]);
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let share = |worker| (first + worker..first + count).step_by(workers as usize);
-        let start = |worker| scope.spawn(move || work(engines, count, share(worker)));
-        let threads: Vec<_> = (0..workers).map(start).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-    });
     let mut all = Outcome::default();
-    for outcome in outcomes {
+    for outcome in in_shares(first, count, |share| work(engines, count, share)) {
         all.reached.merge(outcome.reached);
         all.mistakes.merge(outcome.mistakes);
         all.failures += outcome.failures;

@@ -68,3 +68,18 @@ impl Engines {
         format!("each with {THREADS:?} threads: {}", counts.join(", "))
     }
 }
+
+/// Programs that one thread runs.
+pub type Share = std::iter::StepBy<std::ops::Range<u64>>;
+
+/// Runs `count` programs from `first` on, on two threads; returns the outcome of each.
+pub fn in_shares<O: Send>(first: u64, count: u64, work: impl Fn(Share) -> O + Sync) -> Vec<O> {
+    const WORKERS: usize = 2;
+    let work = &work;
+    std::thread::scope(|scope| {
+        let share = |n: usize| (first + n as u64..first + count).step_by(WORKERS);
+        let start = |n| scope.spawn(move || work(share(n)));
+        let threads: Vec<_> = (0..WORKERS).map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}

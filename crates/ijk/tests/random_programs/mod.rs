@@ -6,7 +6,7 @@
 
 mod misuse;
 
-use crate::common::{Engines, Peers};
+use crate::common::{Engines, Peers, in_shares};
 use ijk::{Engine, Tensor};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
@@ -177,16 +177,9 @@ impl Outcome {
 #[test]
 fn all_evaluations_agree() {
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 3000));
-    let workers = 2;
     let engines = &Engines::new(&["apply", "apply_into"]);
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let share = |worker| (first + worker..first + count).step_by(workers as usize);
-        let start = |worker| scope.spawn(move || work(engines, count, share(worker)));
-        let threads: Vec<_> = (0..workers).map(start).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-    });
     let mut all = Outcome::default();
-    for outcome in outcomes {
+    for outcome in in_shares(first, count, |share| work(engines, count, share)) {
         all.reached.merge(outcome.reached);
         all.mistakes.merge(outcome.mistakes);
         all.failures += outcome.failures;
