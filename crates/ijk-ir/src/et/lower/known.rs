@@ -1,12 +1,13 @@
 //! State of a program's arrays in the course of lowering.
 
 use super::Wanted;
+use super::kind::Kind;
 use crate::et::{Checked, Extents, Solution};
 use crate::interval::Interval;
 use ijk_syntax::Diagnostic;
 use ijk_syntax::et::ast::{Access, Index};
 use ijk_types::DType;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The current version of an array. What an error has left unknown is none.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +28,8 @@ pub struct ArrayState<'a> {
     pub versions: Vec<Option<Version>>,
     /// Least and greatest elements of current versions: greatest below least where there is none.
     pub ranges: HashMap<Wanted, Vec<Interval>>,
-    /// Arrays that a loop assigns first, while their element types are not known: their elements are weak INTs.
-    pub untyped: HashSet<usize>,
+    /// Arrays that a loop assigns first, while their element types are not known: the kind of their elements so far.
+    pub weak: HashMap<usize, Kind>,
 }
 
 /// The range of no value.

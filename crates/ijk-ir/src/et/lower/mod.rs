@@ -32,7 +32,7 @@ use ijk_types::DType;
 use known::{ArrayState, NO_VALUE, Version};
 pub use loops::LoopStage;
 use stage::StageBuilder;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// A core program for some statements of a program, to be run on versions of its arrays.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,8 +137,8 @@ impl<'a> Lowering<'a> {
         });
         let sites = sites.collect();
         let stage = StageBuilder::new(&checked.source, checked.arrays.len());
-        let (ranges, untyped) = (HashMap::new(), HashSet::new());
-        let known = ArrayState { checked, solution, versions, ranges, untyped };
+        let (ranges, weak) = (HashMap::new(), HashMap::new());
+        let known = ArrayState { checked, solution, versions, ranges, weak };
         let (kept, ready) = (Vec::new(), VecDeque::new());
         Ok(Self { known, stage, seed, next: 0, sites, replaced, kept, ready, errors })
     }

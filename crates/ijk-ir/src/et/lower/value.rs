@@ -147,8 +147,7 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
         let (dtype, _) = (version.dtype?, version.shape?);
         let id = self.scope.stage.read(array, self.scope.known);
         let node = Access { array: id, index: index?, span: access.span.into() };
-        let untyped = self.scope.known.untyped.contains(&array);
-        let kind = if untyped { Kind::Integer } else { Kind::Of(dtype) };
+        let kind = self.scope.known.weak.get(&array).copied().unwrap_or(Kind::Of(dtype));
         Some(self.push(ScalarNode::Access(node), kind, access.span))
     }
 

@@ -17,8 +17,8 @@ use ijk_types::{DType, Scalar};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Types only become wider, and there are less of them.
-const MAX_ROUNDS: usize = 16;
+/// Types only become wider, and there are less of them: the most rounds for an array.
+const ROUNDS_PER_ARRAY: usize = 16;
 
 /// Runs the outermost loop at a position; returns the points of its statements.
 pub(crate) fn run(
@@ -58,7 +58,7 @@ impl LoopRun<'_> {
         }
         let before: BTreeMap<String, Bounded> = self.arrays.clone();
         let mut untyped: Vec<String> = Vec::new();
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..=ROUNDS_PER_ARRAY * assigned.len() {
             let mut types: BTreeMap<String, Type> = BTreeMap::new();
             for name in assigned.iter().filter_map(|name| Some((name, before.get(name)?.dtype))) {
                 types.insert(name.0.clone(), Type::strong(name.1));
@@ -66,19 +66,20 @@ impl LoopRun<'_> {
             for n in body.clone() {
                 self.note_type(n, &mut untyped, &mut types)?;
             }
-            let found = |name: &String| Some((name.clone(), types.get(name)?.dtype));
-            let next: Vec<(String, DType)> = assigned.iter().filter_map(found).collect();
-            let same = next.iter().all(|(name, t)| {
-                !untyped.contains(name) && self.arrays.get(name).is_some_and(|a| a.dtype == *t)
-            });
-            for (name, t) in next {
-                untyped.retain(|own| *own != name);
-                if let Some(array) = self.arrays.get_mut(&name) {
-                    array.dtype = t;
-                }
+            let mut same = true;
+            for (name, t) in types {
+                let Some(array) = self.arrays.get_mut(&name) else { continue };
+                let was_weak = untyped.contains(&name);
+                same &= array.dtype == t.dtype && (t.weak || !was_weak);
+                array.dtype = t.dtype;
+                untyped.retain(|own| t.weak || *own != name);
+            }
+            if same && untyped.is_empty() {
+                break;
             }
             if same {
-                break;
+                // Nothing but numbers makes values of these: they have the types of numbers.
+                untyped.clear();
             }
         }
         for name in &assigned {

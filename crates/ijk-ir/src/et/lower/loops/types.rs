@@ -9,22 +9,23 @@ use ijk_syntax::et::ast::AssignOp;
 use ijk_types::DType;
 use std::ops::Range;
 
-/// Types only become wider, and there are less of them.
-const MAX_ROUNDS: usize = 16;
+/// Types only become wider, and there are less of them: the most rounds for an array.
+const ROUNDS_PER_ARRAY: usize = 16;
 
 impl Lowering<'_> {
     /// Gives every array that a loop assigns its shape, and the common type of its elements before the loop and of all
     /// values assigned in it.
     ///
-    /// Values may depend on the arrays, so types are found in rounds. An array without elements before the loop counts
-    /// as a weak INT until a value has a type.
+    /// Values may depend on the arrays, so types are found in rounds. An array without elements before the loop is weak
+    /// as long as its values are: an INT at first, and a FLOAT where numbers make one of it. What is weak when nothing
+    /// changes any more has i64 or f64, and others may become wider for it.
     pub(super) fn settle_types(
         &mut self,
         body: &Range<usize>,
         assigned: &[usize],
         before: &[Option<Version>],
     ) {
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..=ROUNDS_PER_ARRAY * assigned.len() {
             let typed = |version: &Option<Version>| version.as_ref()?.dtype.map(Kind::Of);
             let mut kinds: Vec<Option<Kind>> = before.iter().map(typed).collect();
             for n in body.clone() {
@@ -38,24 +39,33 @@ impl Lowering<'_> {
                     kinds[at] = Some(kinds[at].map_or(kind, |known| known.with(kind)));
                 }
             }
-            if !self.take_kinds(assigned, &kinds) {
+            let changes = self.take_kinds(assigned, &kinds);
+            if !changes && self.known.weak.is_empty() {
                 break;
             }
+            if !changes {
+                self.known.weak.clear();
+            }
         }
-        self.known.untyped.clear();
+        self.known.weak.clear();
     }
 
     /// Notes the types found; returns true if one is new.
     fn take_kinds(&mut self, assigned: &[usize], kinds: &[Option<Kind>]) -> bool {
         let mut changes = false;
         for (&array, kind) in assigned.iter().zip(kinds) {
-            let Some(dtype) = kind.map(Kind::dtype) else { continue };
-            let untyped = self.known.untyped.remove(&array);
+            let Some(kind) = *kind else { continue };
             let Some(version) = self.known.versions[array].clone() else { continue };
-            if version.dtype.is_some() && (untyped || version.dtype != Some(dtype)) {
-                changes = true;
-                self.known.replace(array, Version { dtype: Some(dtype), ..version });
+            let (dtype, weak) = (Some(kind.dtype()), self.known.weak.get(&array).copied());
+            if version.dtype.is_none() || weak.map_or(version.dtype == dtype, |weak| weak == kind) {
+                continue;
             }
+            changes = true;
+            self.known.replace(array, Version { dtype, ..version });
+            match kind {
+                Kind::Of(_) => self.known.weak.remove(&array),
+                _ => self.known.weak.insert(array, kind),
+            };
         }
         changes
     }
@@ -75,7 +85,7 @@ impl Lowering<'_> {
             scope.holds(statement, DType::C128, shape);
         }
         self.known.versions[array] = Some(Version { dtype, shape });
-        self.known.untyped.insert(array);
+        self.known.weak.insert(array, Kind::Integer);
     }
 
     /// The kind of a statement's value, as far as it is known.
