@@ -14,6 +14,7 @@ mod et_loops;
 mod et_masks;
 mod et_prefixes;
 mod et_random;
+mod et_row_loops;
 mod et_suite;
 mod examples;
 mod large;

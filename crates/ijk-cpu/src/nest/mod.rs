@@ -25,8 +25,8 @@ mod run;
 mod sorted;
 
 pub(crate) use kernel::{
-    FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, fault, fold,
-    into_plane, moves, relative, scan,
+    FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, binary, fault, fold,
+    into_plane, moves, relative, scan, takes_splat, unary,
 };
 pub(crate) use launch::Launch;
 pub(crate) use order::{Order, order};

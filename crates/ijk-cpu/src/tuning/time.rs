@@ -163,6 +163,24 @@ pub(crate) const SHORT_AXES_PLANE: usize = 64;
 /// Bytes of copies that fit the stack.
 pub(crate) const STACK_BYTES: usize = L1 / 4;
 
+/// Granularity of a block of rows that runs all passes of a loop,
+pub(crate) const INTERCHANGED_ROWS: usize = 64;
+
+/// size limit in bytes of a row of each of its streams, which stay in L1,
+pub(crate) const INTERCHANGED_ROW_BYTES: usize = L1 / 4;
+
+/// most rows where elements are packed,
+pub(crate) const INTERCHANGED_PACK_ROWS: usize = 64;
+
+/// size limit in bytes of what is packed at a time,
+pub(crate) const INTERCHANGED_PACK_BYTES: usize = 2 * L1;
+
+/// most passes between two checks for cancellation,
+pub(crate) const INTERCHANGED_PASSES: usize = 1024;
+
+/// and most passes between elements of one pack, and fewest that are packed at a time.
+pub(crate) const INTERCHANGED_REACH: usize = 64;
+
 /// Most outputs of a row of windows, and most rows, that are computed at a time.
 pub(crate) const WINDOW_PIECE: usize = 4096;
 pub(crate) const WINDOW_ROWS: usize = 16;
@@ -177,6 +195,12 @@ pub(crate) const PERMUTE_RUN_BYTES: usize = 4 * LINE;
 pub(crate) const FINITE_PIECE: usize = 4096;
 
 // Estimated nanoseconds on one thread.
+
+/// A kernel call of a block of rows in a pass,
+pub(crate) const INTERCHANGED_CALL: f64 = 4.0;
+
+/// and each of its values.
+pub(crate) const INTERCHANGED_VALUE: f64 = 0.1;
 
 /// For a point of a tile that is loaded in place, or packed, or gathered, or stored, in cache: estimates tell whether
 /// threads are worth waking.

@@ -1,6 +1,7 @@
 //! Compilation of loops, and proof that every plan fits its windows.
 
 use super::address::{MovingWindow, may_overlap};
+use super::interchanged::{self, Interchanged};
 use super::memory::LoopMemory;
 use crate::check::Layout;
 use crate::engine::{Compiled, Engine};
@@ -47,6 +48,8 @@ pub(super) struct PassProgram {
     pub(super) steps: Vec<StepProgram>,
     pub(super) until: Option<usize>,
     pub(super) wave: Option<WaveProgram>,
+    /// Blocks of rows that run all passes by themselves.
+    pub(super) interchanged: Option<Interchanged>,
 }
 
 /// Updates of the diagonals of two loops.
@@ -230,7 +233,9 @@ impl LoopCompiler<'_> {
             Err(PlanError::Buffer { fault: Fault::Interleaved, .. }) => None,
             wave => wave?,
         };
-        Ok(PassProgram { extents, descending: own.descending, steps, until: own.until, wave })
+        let interchanged = interchanged::compile(own, around, self.arrays, self.engine.level());
+        let (descending, until) = (own.descending, own.until);
+        Ok(PassProgram { extents, descending, steps, until, wave, interchanged })
     }
 
     /// Compiles the updates of diagonals of a loop and the one in it.
@@ -428,7 +433,11 @@ impl LoopCompiler<'_> {
 }
 
 /// Shape and strides of a window in `count` passes of a diagonal.
-fn rest(window: &PassWindow, array: &LoopBuffer, count: usize) -> (Vec<usize>, Vec<isize>) {
+pub(super) fn rest(
+    window: &PassWindow,
+    array: &LoopBuffer,
+    count: usize,
+) -> (Vec<usize>, Vec<isize>) {
     let (mut shape, mut strides) = (Vec::new(), Vec::new());
     if window.fixed.iter().any(|fixed| fixed.slope != 0) {
         let of = |axis: usize| array.strides.get(axis).copied().unwrap_or(0);

@@ -5,6 +5,7 @@
 
 mod address;
 mod compile;
+mod interchanged;
 mod memory;
 mod run;
 mod waves;

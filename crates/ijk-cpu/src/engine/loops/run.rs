@@ -10,12 +10,14 @@ use crate::check::Layout;
 use crate::engine::{Engine, PlanRun, check_count, check_view, fault_error};
 use crate::error::{RunError, Side};
 use crate::runtime::cancel::CancelToken;
+use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::Workers;
 use ijk_plan::plan::Place;
 use ijk_plan::plan::loops::{LoopBuffer, Written};
 use ijk_tensor::reserve;
 use ijk_types::DType;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Number of short passes between two checks for cancellation.
 const PASSES_PER_QUESTION: u32 = 16;
@@ -113,7 +115,7 @@ pub(super) struct LoopRun<'r> {
     /// Addresses of the arrays before the first pass.
     firsts: SmallVec<[*mut u8; 16]>,
     /// Addresses of the arrays now.
-    arrays: SmallVec<[*mut u8; 16]>,
+    pub(super) arrays: SmallVec<[*mut u8; 16]>,
     /// Addresses of second arrays.
     seconds: SmallVec<[Option<*mut u8>; 16]>,
     pub(super) coordinates: SmallVec<[i64; 8]>,
@@ -173,6 +175,18 @@ impl LoopRun<'_> {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.diagonals(&loops) };
         }
+        if let Some(program) = &own.interchanged {
+            let at = |pass| if own.descending { own.extents[0] - 1 - pass } else { pass };
+            let range = program.range(&self.coordinates, own.extents[0], own.descending);
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                self.each(own, 0..range.start, at)?;
+                if !self.interchanged(program, &range, at)? {
+                    self.each(own, range.clone(), at)?;
+                }
+                return self.each(own, range.end..own.extents[0], at);
+            }
+        }
         let (around, last) = (self.coordinates.len(), |n: &i64| n - 1);
         match own.descending {
             true => self.coordinates.extend(own.extents.iter().map(last)),
@@ -186,10 +200,7 @@ impl LoopRun<'_> {
                 // SAFETY: guaranteed by the caller.
                 unsafe { self.step(step) }?;
             }
-            self.passes = self.passes.wrapping_add(1);
-            if self.passes.is_multiple_of(PASSES_PER_QUESTION) && self.workers.have_ended() {
-                return Err(RunError::Interrupted);
-            }
+            self.passed()?;
             // SAFETY: as above.
             let ends = flag.is_some_and(|flag| unsafe { flag.read() } != 0);
             if ends || !advance(&mut self.coordinates[around..], &own.extents, own.descending) {
@@ -198,6 +209,42 @@ impl LoopRun<'_> {
         }
         self.coordinates.truncate(around);
         Ok(())
+    }
+
+    /// Runs a range of passes of a loop with one axis, one after another; `at` has the coordinate of a pass.
+    ///
+    /// # Safety
+    /// As for [`Self::passes`].
+    unsafe fn each(
+        &mut self,
+        own: &PassProgram,
+        range: Range<i64>,
+        at: impl Fn(i64) -> i64,
+    ) -> Result<(), RunError> {
+        let around = self.coordinates.len();
+        for pass in range {
+            self.coordinates.push(at(pass));
+            self.set_cell(around);
+            // SAFETY: guaranteed by the caller.
+            own.steps.iter().try_for_each(|step| unsafe { self.step(step) })?;
+            self.coordinates.truncate(around);
+            self.passed()?;
+        }
+        Ok(())
+    }
+
+    /// Counts a pass; an error if the run has been cancelled.
+    fn passed(&mut self) -> Result<(), RunError> {
+        self.passes = self.passes.wrapping_add(1);
+        match self.passes.is_multiple_of(PASSES_PER_QUESTION) && self.workers.have_ended() {
+            true => Err(RunError::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// Scratch memory for tasks of a pass.
+    pub(super) fn scratch(&self) -> &ScratchPool {
+        &self.engine.scratch
     }
 
     /// Stores a coordinate where plans read it.
