@@ -1,8 +1,8 @@
 //! Casts to a narrow type and back that nothing distinguishes.
 //!
 //! Where only the low bits of an integer are used, as in sums and products that are stored in a narrow type, narrower
-//! operands need not be cut before. A statement that reduces `f16` or `bf16` does not round what it reduces (unless it
-//! is strict, and a former statement rounded it).
+//! operands need not be cut before. A statement that reduces `f16` or `bf16` does not round what it computes of these
+//! (unless it is strict, and a former statement rounded it); a conversion of another type is rounded as written.
 
 use super::casts::bounds;
 use super::is_narrow;
@@ -63,9 +63,48 @@ fn used_bits(value: &Expr, types: &[DType]) -> Few<u32> {
     used
 }
 
+/// Origin of a node's value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Constants,
+    /// Elements of a narrow type, each widened.
+    Narrow(DType),
+    Other,
+}
+
+impl Source {
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Constants, source) | (source, Self::Constants) => source,
+            _ if self == other => self,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// For each node the origin of its value.
+fn computed_from(value: &Expr, types: &[DType]) -> Few<Source> {
+    let mut sources: Few<Source> = Few::with_capacity(value.nodes.len());
+    for node in &value.nodes {
+        let of = |child: u32| sources[child as usize];
+        sources.push(match *node {
+            ExprNode::Const(_) => Source::Constants,
+            ExprNode::Unary(UnaryOp::Cast(_), x) if is_narrow(types[x as usize]) => {
+                Source::Narrow(types[x as usize])
+            }
+            ExprNode::Unary(UnaryOp::Cast(_), _) => Source::Other,
+            ExprNode::Unary(_, x) => of(x),
+            ExprNode::Binary(_, x, y) | ExprNode::Select(_, x, y) => of(x).with(of(y)),
+            _ => Source::Other,
+        });
+    }
+    sources
+}
+
 fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
     let types = graph.node_types(value);
     let used = used_bits(value, &types);
+    let computed = computed_from(value, &types);
     let mut builder = Builder::default();
     let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
     for (at, node) in value.nodes.iter().enumerate() {
@@ -74,7 +113,8 @@ fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
                 ExprNode::Unary(UnaryOp::Cast(narrow), y) if types[y as usize] == wide => {
                     let whole = wide.is_integer() && narrow.is_integer();
                     let unused = whole && used[at].min(bits(wide)) <= bits(narrow);
-                    let rounded = sums && is_narrow(narrow) && narrow.is_float();
+                    let float = is_narrow(narrow) && narrow.is_float();
+                    let rounded = sums && float && computed[y as usize] == Source::Narrow(narrow);
                     (unused || rounded || holds(value, &types, y, narrow)).then_some(y)
                 }
                 _ => None,
