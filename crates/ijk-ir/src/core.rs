@@ -208,7 +208,32 @@ pub enum Atom {
     Element(Box<Access>),
 }
 
+impl Atom {
+    /// The atom without source spans, so that equal ones compare equal.
+    pub fn without_spans(&self) -> Self {
+        match self {
+            Self::Axis(_) => self.clone(),
+            Self::FloorDiv(inner, d) => Self::FloorDiv(inner.without_spans().into(), *d),
+            Self::Mod(inner, d) => Self::Mod(inner.without_spans().into(), *d),
+            Self::Product(left, right) => {
+                Self::Product(left.without_spans().into(), right.without_spans().into())
+            }
+            Self::Element(access) => {
+                let index = access.index.iter().map(IndexExpr::without_spans).collect();
+                Self::Element(Access { array: access.array, index, span: Span::default() }.into())
+            }
+        }
+    }
+}
+
 impl IndexExpr {
+    /// The expression without source spans, so that equal ones compare equal.
+    pub fn without_spans(&self) -> Self {
+        let terms =
+            self.terms.iter().map(|(coefficient, atom)| (*coefficient, atom.without_spans()));
+        Self { constant: self.constant, terms: terms.collect() }
+    }
+
     /// The axis alone.
     pub fn axis(axis: AxisId) -> Self {
         Self::atom(Atom::Axis(axis))

@@ -94,12 +94,14 @@ impl Known {
         })
     }
 
-    /// Guards that keep the indices of replaced elements in bounds, inner ones first.
+    /// Guards that keep the indices of replaced elements in bounds, inner ones first; also of aliases, since two equal
+    /// elements may cancel.
     fn bounds(&self, graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
         let mut bounds = Vec::new();
         stmt.for_each_index(|e| {
             index::for_each_element(e, &mut |access| {
-                if self.place(graph, access).is_some() {
+                let replaced = self.same.contains_key(&access.array);
+                if replaced || self.place(graph, access).is_some() {
                     let shape = &graph.array(access.array).shape;
                     bounds.extend(access.index.iter().cloned().zip(shape.iter().copied()));
                 }

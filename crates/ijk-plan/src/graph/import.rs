@@ -1,9 +1,9 @@
 //! Import of core programs: extents and element types are filled in.
 
 use super::expr::extract;
-use super::{ArrayInfo, Axis, Expr, ExprNode, Graph, Stmt, index};
+use super::{ArrayInfo, Axis, Expr, ExprNode, Graph, Stmt};
 use crate::PlanError;
-use ijk_ir::core::{self, Access, AxisId, Instance, Program, ScalarNode};
+use ijk_ir::core::{self, Access, AxisId, IndexExpr, Instance, Program, ScalarNode};
 use ijk_types::{DType, Literal, Reducer, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,14 +52,14 @@ impl Graph {
         Ok(Stmt {
             out: statement.out,
             axes: axes.map(|(a, &extent)| Axis { name: a.name.clone(), extent }).collect(),
-            out_index: statement.out_index.iter().map(index::without_spans).collect(),
+            out_index: statement.out_index.iter().map(IndexExpr::without_spans).collect(),
             init: statement.init,
             reduce: statement.reduce,
             value: self.import(&statement.value, extents, variables)?,
             guards: statement
                 .guards
                 .iter()
-                .map(|(e, extent)| (index::without_spans(e), *extent))
+                .map(|(e, extent)| (e.without_spans(), *extent))
                 .collect(),
             scan: match statement.reduce {
                 Some(Reducer::Order(_)) => Some(AxisId(extents.len() as u32 - 1)),
@@ -119,14 +119,14 @@ fn imported(
 ) -> Result<ExprNode, PlanError> {
     Ok(match node {
         ScalarNode::Access(Access { array, index, .. }) => {
-            ExprNode::Access(*array, index.iter().map(index::without_spans).collect())
+            ExprNode::Access(*array, index.iter().map(IndexExpr::without_spans).collect())
         }
         ScalarNode::Const(literal, t) => ExprNode::Const(literal.to_scalar(t.resolve(variables))?),
         ScalarNode::Extent(axis, t) => {
             let extent = Literal::Integer(extents[axis.0 as usize] as i64);
             ExprNode::Const(extent.to_scalar(t.resolve(variables))?)
         }
-        ScalarNode::Index(e) => ExprNode::Index(index::without_spans(e)),
+        ScalarNode::Index(e) => ExprNode::Index(e.without_spans()),
         ScalarNode::Unary(op, x) => ExprNode::Unary(*op, x.0),
         ScalarNode::Binary(op, x, y) => ExprNode::Binary(*op, x.0, y.0),
         ScalarNode::Select(c, x, y) => ExprNode::Select(c.0, x.0, y.0),

@@ -304,28 +304,6 @@ pub(crate) fn reads(e: &IndexExpr) -> bool {
     found
 }
 
-/// Removes source spans, so that equal expressions compare equal.
-pub(crate) fn without_spans(e: &IndexExpr) -> IndexExpr {
-    if !reads(e) {
-        return e.clone();
-    }
-    let all = |index: &[IndexExpr]| index.iter().map(without_spans).collect();
-    let atom = |atom: &Atom| match atom {
-        Atom::Axis(_) => atom.clone(),
-        Atom::FloorDiv(inner, d) => Atom::FloorDiv(without_spans(inner).into(), *d),
-        Atom::Mod(inner, d) => Atom::Mod(without_spans(inner).into(), *d),
-        Atom::Product(left, right) => {
-            Atom::Product(without_spans(left).into(), without_spans(right).into())
-        }
-        Atom::Element(access) => {
-            let (array, index) = (access.array, all(&access.index));
-            Atom::Element(Access { array, index, span: Default::default() }.into())
-        }
-    };
-    let terms = e.terms.iter().map(|(coefficient, a)| (*coefficient, atom(a))).collect();
-    IndexExpr { constant: e.constant, terms }
-}
-
 /// Number of divisions and remainders.
 pub(crate) fn divisions(e: &IndexExpr) -> usize {
     let of = |atom: &Atom| match atom {

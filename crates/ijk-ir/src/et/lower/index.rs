@@ -248,7 +248,8 @@ impl Sum {
         for (coefficient, atom) in &part.expr.terms {
             let coefficient = coefficient.checked_mul(factor)?;
             let next = self.terms.len();
-            let at = *self.places.entry(atom.clone()).or_insert(next);
+            // Where two reads of an element cancel, that is seen here: `guard_lost` keeps its bounds.
+            let at = *self.places.entry(atom.without_spans()).or_insert(next);
             if at == next {
                 self.terms.push((0, atom.clone()));
             }

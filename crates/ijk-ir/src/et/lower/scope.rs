@@ -84,7 +84,8 @@ impl<'s, 'a> Scope<'s, 'a> {
     /// is gone from what the index became: `0 * idx[a]`.
     pub fn guard_lost(&mut self, indices: &[IndexExpr]) {
         for (access, shape) in std::mem::take(&mut self.elements) {
-            if !indices.iter().any(|index| reads(index, &access)) {
+            let atom = Atom::Element(access.clone().into()).without_spans();
+            if !indices.iter().any(|index| reads(index, &atom)) {
                 let each = access.index.iter().zip(shape);
                 each.for_each(|(index, extent)| self.guard(index, extent));
             }
@@ -125,13 +126,13 @@ fn axis(name: &str, component: usize, rank: usize) -> Axis {
 }
 
 /// Returns true if an element is part of an index.
-fn reads(index: &IndexExpr, access: &Access) -> bool {
+fn reads(index: &IndexExpr, access: &Atom) -> bool {
     index.terms.iter().any(|(_, atom)| match atom {
         Atom::Axis(_) => false,
         Atom::FloorDiv(e, _) | Atom::Mod(e, _) => reads(e, access),
         Atom::Product(left, right) => reads(left, access) || reads(right, access),
         Atom::Element(own) => {
-            **own == *access || own.index.iter().any(|index| reads(index, access))
+            atom.without_spans() == *access || own.index.iter().any(|index| reads(index, access))
         }
     })
 }
