@@ -133,7 +133,7 @@ impl PassCondition {
     pub fn holds(&self, coordinates: &[i64]) -> bool {
         let (least, greatest) = (self.least.eval(coordinates), self.greatest.eval(coordinates));
         let extent = i64::try_from(self.extent).unwrap_or(i64::MAX);
-        least <= greatest && greatest >= 0 && least < extent
+        least.max(0) <= greatest.min(extent - 1)
     }
 }
 

@@ -179,7 +179,11 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
         let (Some((last, others)), None) = (components.split_last(), coord.as_constant()) else {
             return Some(self.constant(0, span));
         };
-        let mut value = self.index(last, span);
+        // One component is no number of the program either: a number that its type does not have is an error.
+        let mut value = match others.is_empty() {
+            true => self.push(ScalarNode::Index(last.clone()), Kind::Integer, span),
+            false => self.index(last, span),
+        };
         for (n, e) in others.iter().enumerate().rev() {
             let at = self.index(&coord, span);
             let number = self.constant(n as i64, span);

@@ -222,7 +222,13 @@ impl<'a> Compiler<'a> {
             None if extents.len() == 1 => Node::Scalar(0),
             None => return Err(EtError::Ranks(extents.len(), 1)),
         };
-        Ok((self.read(Read::Extent(extents, coord)), Type::weak(DType::I64)))
+        let known = if coord.is_static() { coord.at(0, &[]) } else { None };
+        let known = known.and_then(|at| extents.get(usize::try_from(at).ok()?));
+        Ok(match known {
+            // A number of the program, with what that says of its type.
+            Some(extent) => integer(*extent),
+            None => (self.read(Read::Extent(extents, coord)), Type::weak(DType::I64)),
+        })
     }
 
     fn random(&mut self, lo: &Value, hi: &Value, float: bool) -> Result<TypedTerm, EtError> {
