@@ -1,9 +1,9 @@
 //! Loops that compute rows by themselves: blocks of rows run all passes, with the results of pass after pass. A loop
 //! with `UNTIL` runs pass after pass.
 
+use ijk::Engine;
 use ijk::et::Bindings;
 use ijk::ndarray::{Array2, ArrayView2, s};
-use ijk::Engine;
 
 /// Statements of a pass, over `x[b,t]`, `a[b,t]` and `w[b]` of f64.
 const BODIES: &[&str] = &[
@@ -59,7 +59,7 @@ fn run(
 ) -> Vec<(String, Vec<u8>)> {
     let program = ijk::et(source).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let w = x.column(0);
-    let bindings = Bindings::new().bind("gx", &x).bind("ga", &a).bind("gw", &w);
+    let bindings = Bindings::new().bind("gx", x).bind("ga", a).bind("gw", w);
     let found = program.run_on(engine, bindings).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let bytes = |t: &ijk::Tensor| {
         let singles = t.as_slice::<f32>().map(|x| x.iter().flat_map(|x| x.to_ne_bytes()).collect());

@@ -93,5 +93,5 @@ pub(super) fn may_overlap(a: &PassWindow, b: &PassWindow, count: usize) -> bool 
 #[inline]
 pub(super) fn holds(range: &PassRange, coordinates: &[i64]) -> bool {
     let (least, greatest) = (range.least.at(coordinates), range.greatest.at(coordinates));
-    least <= greatest && greatest >= 0 && least < range.extent
+    least.max(0) <= greatest.min(range.extent - 1)
 }

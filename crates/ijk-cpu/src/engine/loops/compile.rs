@@ -49,7 +49,7 @@ pub(super) struct PassProgram {
     pub(super) until: Option<usize>,
     pub(super) wave: Option<WaveProgram>,
     /// Blocks of rows that run all passes by themselves.
-    pub(super) interchanged: Option<Interchanged>,
+    pub(super) interchanged: Option<Box<Interchanged>>,
 }
 
 /// Updates of the diagonals of two loops.
@@ -234,6 +234,7 @@ impl LoopCompiler<'_> {
             wave => wave?,
         };
         let interchanged = interchanged::compile(own, around, self.arrays, self.engine.level());
+        let interchanged = interchanged.map(Box::new);
         let (descending, until) = (own.descending, own.until);
         Ok(PassProgram { extents, descending, steps, until, wave, interchanged })
     }

@@ -292,12 +292,7 @@ impl LoopRun<'_> {
         for (window, dtype) in &update.lookups {
             let Some(at) = self.address(window) else { return Ok(Outcome::LeftOut) };
             // SAFETY: all axes are fixed in bounds, so this is an element, of that type.
-            let value = unsafe {
-                match dtype {
-                    DType::I32 => i64::from(at.cast::<i32>().read_unaligned()),
-                    _ => at.cast::<i64>().read_unaligned(),
-                }
-            };
+            let value = unsafe { integer(at, *dtype) };
             self.coordinates.push(value);
             self.set_cell(self.coordinates.len() - 1);
         }
@@ -385,6 +380,26 @@ impl LoopRun<'_> {
         // SAFETY: guaranteed by the caller; compilation checked that the buffers are the windows.
         let faults = unsafe { run.steps_within(self.spare) }?;
         fault_error(faults).map(|()| true)
+    }
+}
+
+/// An integer as a position. One above all i64 is out of bounds, as the greatest is.
+///
+/// # Safety
+/// It is an element of that type.
+unsafe fn integer(at: *const u8, dtype: DType) -> i64 {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match dtype {
+            DType::Bool | DType::U8 => i64::from(at.read()),
+            DType::I8 => i64::from(at.cast::<i8>().read()),
+            DType::U16 => i64::from(at.cast::<u16>().read_unaligned()),
+            DType::I16 => i64::from(at.cast::<i16>().read_unaligned()),
+            DType::U32 => i64::from(at.cast::<u32>().read_unaligned()),
+            DType::I32 => i64::from(at.cast::<i32>().read_unaligned()),
+            DType::U64 => at.cast::<u64>().read_unaligned().try_into().unwrap_or(i64::MAX),
+            _ => at.cast::<i64>().read_unaligned(),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The kernels of a pass.
 
 use super::draft::{Draft, RowElement, RowOrder, elementwise};
-use super::layout::RowLayout;
-use super::{Call, Interchanged, Operand, peephole};
+use super::layout::BlockLayout;
+use super::{Call, Interchanged, PassOperand, peephole};
 use crate::nest::{TileKernel, binary, moves, scalar_bits, takes_splat, unary};
 use crate::simd::Level;
 use crate::tuning::time::{INTERCHANGED_CALL, INTERCHANGED_VALUE};
@@ -18,7 +18,7 @@ const SPLAT_BYTES: usize = 64;
 /// Kernels of a pass as they are found.
 pub(super) struct CallBuilder<'d, 'p> {
     draft: &'d mut Draft<'p>,
-    layout: RowLayout,
+    layout: BlockLayout,
     level: Level,
     values: Vec<ValueDraft>,
     constants: Vec<(usize, [u64; 2])>,
@@ -26,7 +26,7 @@ pub(super) struct CallBuilder<'d, 'p> {
     calls: Vec<Call>,
     /// Temporaries of the update: value, offset and strides.
     stored: HashMap<BufferId, (Typed, isize, SmallVec<[isize; 4]>)>,
-    /// What streams hold that the pass has written.
+    /// Values of streams that the pass has written.
     current: HashMap<usize, Typed>,
 }
 
@@ -40,12 +40,12 @@ struct ValueDraft {
 /// An operand with its element type.
 #[derive(Clone, Copy, Debug)]
 struct Typed {
-    operand: Operand,
+    operand: PassOperand,
     dtype: DType,
 }
 
 impl<'d, 'p> CallBuilder<'d, 'p> {
-    pub fn new(draft: &'d mut Draft<'p>, layout: RowLayout, level: Level) -> Self {
+    pub fn new(draft: &'d mut Draft<'p>, layout: BlockLayout, level: Level) -> Self {
         Self {
             draft,
             layout,
@@ -102,7 +102,7 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
         Some(match element {
             RowElement::Stream(stream) => match self.current.get(&stream) {
                 Some(value) => *value,
-                None => Typed { operand: Operand::Stream(stream), dtype },
+                None => Typed { operand: PassOperand::Stream(stream), dtype },
             },
             RowElement::Coordinate(n) => {
                 let known = self.cells.iter().find(|(own, _)| *own == n);
@@ -111,7 +111,7 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
                     self.cells.push((n, value));
                     value
                 });
-                Typed { operand: Operand::Value(value), dtype }
+                Typed { operand: PassOperand::Value(value), dtype }
             }
             RowElement::Temporary(buffer, offset, strides) => {
                 let (value, own, along) = self.stored.get(&buffer)?;
@@ -134,8 +134,8 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
             RowElement::Temporary(buffer, offset, strides) => {
                 // Loads follow later writes of the same array.
                 let value = match value.operand {
-                    Operand::Stream(_) => self.copied(value),
-                    Operand::Value(_) => value,
+                    PassOperand::Stream(_) => self.copied(value),
+                    PassOperand::Value(_) => value,
                 };
                 self.stored.insert(buffer, (value, offset, strides));
             }
@@ -147,16 +147,16 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
 
     /// Writes a value to a stream. What follows in the pass reads the value itself.
     fn write(&mut self, stream: usize, value: Typed) {
-        if value.operand == Operand::Stream(stream) {
+        if value.operand == PassOperand::Stream(stream) {
             return;
         }
         let moves = moves(value.dtype, self.level);
         let kernel = if self.is_splat(value) { moves.splat } else { moves.copy };
-        let (to, from) = (Operand::Stream(stream), [value.operand; 3]);
+        let (to, from) = (PassOperand::Stream(stream), [value.operand; 3]);
         self.calls.push(Call { kernel, to, from, copies: true });
         let draft = &*self.draft;
         self.current.retain(|&other, kept| {
-            let changes = matches!(kept.operand, Operand::Stream(n) if draft.meet(n, stream));
+            let changes = matches!(kept.operand, PassOperand::Stream(n) if draft.meet(n, stream));
             !draft.meet(other, stream) && !changes
         });
         self.current.insert(stream, value);
@@ -164,14 +164,14 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
 
     fn is_splat(&self, value: Typed) -> bool {
         match value.operand {
-            Operand::Stream(stream) => self.layout.splats[stream],
-            Operand::Value(value) => self.values[value].splat,
+            PassOperand::Stream(stream) => self.layout.splats[stream],
+            PassOperand::Value(value) => self.values[value].splat,
         }
     }
 
-    fn value(&mut self, dtype: DType, splat: bool) -> Operand {
+    fn value(&mut self, dtype: DType, splat: bool) -> PassOperand {
         self.values.push(ValueDraft { size: dtype.size(), splat });
-        Operand::Value(self.values.len() - 1)
+        PassOperand::Value(self.values.len() - 1)
     }
 
     fn call(&mut self, kernel: TileKernel, dtype: DType, from: [Typed; 3]) -> Typed {
@@ -245,7 +245,7 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
     }
 }
 
-impl Operand {
+impl PassOperand {
     fn index(self) -> usize {
         match self {
             Self::Stream(n) | Self::Value(n) => n,

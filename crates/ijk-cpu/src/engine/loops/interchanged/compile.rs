@@ -3,7 +3,7 @@
 use super::Interchanged;
 use super::calls::CallBuilder;
 use super::draft::Draft;
-use super::layout::RowLayout;
+use super::layout::BlockLayout;
 use crate::simd::Level;
 use ijk_plan::plan::loops::{LoopBuffer, PassLoop, PassStep, PassUpdate};
 
@@ -22,7 +22,7 @@ pub(in crate::engine::loops) fn compile(
     let written: Vec<usize> = written.map(|output| output.window.array).collect();
     let mut draft = Draft::new(arrays, &written);
     updates.iter().try_for_each(|update| draft.add(update))?;
-    let layout = RowLayout::of(&draft, (coordinate, own.descending), level)?;
+    let layout = BlockLayout::of(&draft, (coordinate, own.descending), level)?;
     let mut calls = CallBuilder::new(&mut draft, layout, level);
     updates.iter().try_for_each(|update| calls.add(update))?;
     Some(calls.finish(coordinate))

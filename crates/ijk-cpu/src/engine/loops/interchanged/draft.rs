@@ -29,7 +29,7 @@ pub(super) enum Use {
     Write(usize),
 }
 
-/// What a load or store accesses.
+/// The target of a load or store.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RowElement {
     Stream(usize),
@@ -162,7 +162,7 @@ impl<'p> Draft<'p> {
         Some(())
     }
 
-    /// What a nest stores to.
+    /// The target of a nest's store.
     pub fn store(
         &mut self,
         update: &PassUpdate,
@@ -172,7 +172,7 @@ impl<'p> Draft<'p> {
         self.element(update, nest.store.base, order.strides(&nest.store.strides))
     }
 
-    /// What a load of a nest reads.
+    /// The source of a nest's load.
     pub fn load(
         &mut self,
         update: &PassUpdate,

@@ -1,4 +1,4 @@
-//! Which axis of rows is innermost, how many rows a block has, and what is packed.
+//! Blocks: the innermost axis of rows, the number of rows, and the elements that are packed.
 
 use super::access::StreamDraft;
 use super::draft::{Draft, Use};
@@ -13,7 +13,7 @@ use crate::tuning::time::{
 use smallvec::SmallVec;
 
 /// Blocks of rows, and streams with their strides.
-pub(super) struct RowLayout {
+pub(super) struct BlockLayout {
     pub outer: SmallVec<[usize; 2]>,
     pub rows: usize,
     pub width: usize,
@@ -24,7 +24,7 @@ pub(super) struct RowLayout {
     pub packs: Vec<Pack>,
 }
 
-impl RowLayout {
+impl BlockLayout {
     /// Of all streams, for a loop with this coordinate.
     pub fn of(
         draft: &Draft<'_>,
@@ -77,9 +77,9 @@ impl RowLayout {
         level: Level,
         step: impl Fn(&StreamDraft) -> isize,
     ) -> Option<()> {
-        for n in 0..self.streams.len() {
+        for (n, &size) in sizes.iter().enumerate() {
             let (stream, own) = (&draft.streams[n], &self.streams[n]);
-            if own.along == sizes[n] || self.splats[n] || own.packed.is_some() {
+            if own.along == size || self.splats[n] || own.packed.is_some() {
                 continue;
             }
             let by = step(stream);
@@ -109,7 +109,7 @@ impl RowLayout {
                 first,
                 at: 0,
                 step: 0,
-                size: sizes[n] as usize,
+                size: size as usize,
                 moves: by != 0,
                 reach: (greatest - least) as usize,
                 copier: Copier::new(stream.dtype, level),
@@ -120,7 +120,7 @@ impl RowLayout {
         Some(())
     }
 
-    /// What a pass reads of a pack before it writes it, and where it writes.
+    /// The elements of a pack that are read before they are written, and where a pass writes.
     fn uses(&self, draft: &Draft<'_>, pack: usize) -> Option<(PackReads, Option<usize>)> {
         let at = |stream: usize| {
             self.streams[stream].packed.filter(|(own, _)| *own == pack).map(|(_, at)| at)

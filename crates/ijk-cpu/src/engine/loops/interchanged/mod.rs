@@ -101,7 +101,7 @@ enum PackReads {
 
 /// An operand of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operand {
+enum PassOperand {
     Stream(usize),
     Value(usize),
 }
@@ -110,8 +110,8 @@ enum Operand {
 #[derive(Clone, Debug)]
 struct Call {
     kernel: TileKernel,
-    to: Operand,
-    from: [Operand; 3],
+    to: PassOperand,
+    from: [PassOperand; 3],
     /// It only stores a value.
     copies: bool,
 }

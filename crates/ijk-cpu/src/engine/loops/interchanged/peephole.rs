@@ -1,6 +1,6 @@
 //! Saves copies of values to the elements where they are stored.
 
-use super::{Call, Operand};
+use super::{Call, PassOperand};
 
 /// Removes copies that a later call of the pass overwrites, and lets kernels write to where their value is copied.
 /// `meet` tells whether two streams may have elements in common in a pass.
@@ -8,7 +8,7 @@ pub(super) fn save_copies(calls: &mut Vec<Call>, meet: impl Fn(usize, usize) -> 
     let mut at = 0;
     while at < calls.len() {
         let copy = match calls[at].to {
-            Operand::Stream(to) if calls[at].copies => Some(to),
+            PassOperand::Stream(to) if calls[at].copies => Some(to),
             _ => None,
         };
         match copy {
@@ -48,7 +48,7 @@ fn moves_back(
     to: usize,
     meet: &impl Fn(usize, usize) -> bool,
 ) -> bool {
-    let from @ Operand::Value(_) = calls[at].from[0] else { return false };
+    let from @ PassOperand::Value(_) = calls[at].from[0] else { return false };
     let made = calls[..at].iter().rposition(|call| call.to == from);
     let uses = calls.iter().filter(|call| call.from.contains(&from)).count();
     let Some(made) = made.filter(|_| uses == 1) else { return false };
@@ -56,11 +56,11 @@ fn moves_back(
     if calls[made..at].iter().any(touches) {
         return false;
     }
-    calls[made].to = Operand::Stream(to);
+    calls[made].to = PassOperand::Stream(to);
     true
 }
 
 /// Returns true if an operand may have elements in common with a stream.
-fn meets(operand: Operand, stream: usize, meet: &impl Fn(usize, usize) -> bool) -> bool {
-    matches!(operand, Operand::Stream(own) if meet(own, stream))
+fn meets(operand: PassOperand, stream: usize, meet: &impl Fn(usize, usize) -> bool) -> bool {
+    matches!(operand, PassOperand::Stream(own) if meet(own, stream))
 }

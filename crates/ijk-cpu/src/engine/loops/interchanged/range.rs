@@ -38,9 +38,10 @@ impl Interchanged {
 
 impl PassSpan {
     /// Numbers that are not negative where it is in bounds; affine functions of each coordinate.
-    fn bounds(&self, coordinates: &[i64]) -> [i64; 3] {
+    fn bounds(&self, coordinates: &[i64]) -> [i64; 4] {
         let (least, greatest) = (self.least.at(coordinates), self.greatest.at(coordinates));
-        [greatest, self.extent.wrapping_sub(1).wrapping_sub(least), greatest.wrapping_sub(least)]
+        let last = self.extent.wrapping_sub(1);
+        [greatest, last.wrapping_sub(least), greatest.wrapping_sub(least), last]
     }
 }
 

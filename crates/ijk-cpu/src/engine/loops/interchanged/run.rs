@@ -1,6 +1,6 @@
 //! Running blocks of rows.
 
-use super::{Interchanged, Operand, Pack, PackReads};
+use super::{Interchanged, Pack, PackReads, PassOperand};
 use crate::copy::CopySide;
 use crate::engine::loops::run::LoopRun;
 use crate::error::RunError;
@@ -179,9 +179,9 @@ impl InterchangedRun<'_> {
         }
         let own = program.cells.iter().find(|(n, _)| *n == program.coordinate);
         let own = own.map(|(_, value)| values[*value].cast::<i64>());
-        let place = |operand: Operand| match operand {
-            Operand::Stream(n) => n,
-            Operand::Value(n) => firsts.len() + n,
+        let place = |operand: PassOperand| match operand {
+            PassOperand::Stream(n) => n,
+            PassOperand::Value(n) => firsts.len() + n,
         };
         let calls = program.calls.iter();
         let calls: SmallVec<[_; 8]> =
