@@ -80,7 +80,7 @@ LOOP k
         "Sinkhorn, 100 steps",
         "n=1024",
         dict(w="positive(n, n)"),
-        et="""v[j] = F32(1)
+        et="""v[j] = 1.0
 LOOP step
     p[i] = w[i,j] * v[j]
     y[i] = 1 / p[i]
@@ -98,7 +98,7 @@ DIMS(step) = 100""",
         "power iteration, 100 steps",
         "n=1024",
         dict(w="positive(n, n)"),
-        et="""y[i] = F32(1)
+        et="""y[i] = 1.0
 LOOP step
     z[i]   = w[i,j] * y[j]
     most[] =max z[i]

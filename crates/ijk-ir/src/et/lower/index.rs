@@ -1,5 +1,6 @@
 //! Index expressions, component by component.
 
+use super::known::Version;
 use super::scope::Scope;
 use super::{accesses, messages};
 use crate::core::{Access, Atom, IndexExpr, Terms};
@@ -51,7 +52,7 @@ impl Scope<'_, '_> {
         accesses::for_each_nested(of, &mut |access| {
             let array = self.known.checked.array(&access.array.text);
             let version = array.and_then(|array| self.known.versions[array].as_ref());
-            let dtype = version.map(|version| version.dtype);
+            let dtype = version.map(Version::dtype);
             if dtype.is_some_and(|dtype| dtype.is_none_or(|t| !t.is_integer())) {
                 wrong.get_or_insert((access.clone(), dtype.flatten()));
             }
@@ -118,7 +119,7 @@ impl Scope<'_, '_> {
         let array = array.or_else(|| self.fail(messages::unknown(&access.array)))?;
         let version = self.known.versions[array].as_ref();
         let version = version.or_else(|| self.fail(messages::unknown(&access.array)))?;
-        let (dtype, shape) = (version.dtype, version.shape.as_ref());
+        let (dtype, shape) = (version.dtype(), version.shape.as_ref());
         let places = self.known.places(array);
         let mut index: Vec<Vec<Part>> = Vec::with_capacity(places.len());
         let mut star = None;

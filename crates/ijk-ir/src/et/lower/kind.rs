@@ -3,11 +3,14 @@
 use ijk_types::DType;
 
 /// The element type of a value. Numbers of the program, ranks, extents and positions are *weak*: they take the type of
-/// the other operand.
+/// the other operand. So are arrays of such values alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A weak INT.
     Integer,
+    /// A weak INT of an array. It takes the types of floating-point numbers, which have its elements but for rounding,
+    /// and not those of narrow integers, which may not have them.
+    Integers,
     /// A weak FLOAT.
     Float,
     /// Of an array.
@@ -18,7 +21,7 @@ impl Kind {
     /// The type that the value is computed in: i64 and f64 for weak ones.
     pub fn dtype(self) -> DType {
         match self {
-            Self::Integer => DType::I64,
+            Self::Integer | Self::Integers => DType::I64,
             Self::Float => DType::F64,
             Self::Of(t) => t,
         }
@@ -37,6 +40,12 @@ impl Kind {
             (Self::Of(t), Self::Integer) | (Self::Integer, Self::Of(t)) => {
                 Self::Of(if t == DType::Bool { DType::I64 } else { t })
             }
+            (Self::Integers, Self::Integer | Self::Integers) | (Self::Integer, Self::Integers) => {
+                Self::Integers
+            }
+            (Self::Of(t), Self::Integers) | (Self::Integers, Self::Of(t)) => {
+                Self::Of(if is_whole(t) { t.promoted(DType::I64) } else { t })
+            }
             (Self::Of(t), Self::Float) | (Self::Float, Self::Of(t)) => {
                 Self::Of(if is_whole(t) { DType::F64 } else { t })
             }
@@ -44,10 +53,15 @@ impl Kind {
         }
     }
 
+    /// The same as that of an array's elements.
+    pub fn stored(self) -> Self {
+        if self == Self::Integer { Self::Integers } else { self }
+    }
+
     /// The same where it is a FLOAT, else that which its quotients have.
     pub fn inexact(self) -> Self {
         match self {
-            Self::Integer => Self::Float,
+            Self::Integer | Self::Integers => Self::Float,
             kind if kind.is_whole() => Self::Of(DType::F64),
             kind => kind,
         }
@@ -75,6 +89,11 @@ mod tests {
         assert_eq!(Kind::Float.with(Kind::Of(I32)), Kind::Of(F64));
         assert_eq!(Kind::Float.with(Kind::Of(C64)), Kind::Of(C64));
         assert_eq!(Kind::Float.with(Kind::Integer), Kind::Float);
+        assert_eq!(Kind::Integers.with(Kind::Of(F32)), Kind::Of(F32));
+        assert_eq!(Kind::Integers.with(Kind::Of(U8)), Kind::Of(I64));
+        assert_eq!(Kind::Of(U64).with(Kind::Integers), Kind::Of(F64));
+        assert_eq!(Kind::Integers.with(Kind::Integer), Kind::Integers);
+        assert_eq!(Kind::Integers.with(Kind::Float), Kind::Float);
         assert_eq!(Kind::Integer.inexact(), Kind::Float);
         assert_eq!(Kind::Of(Bool).inexact(), Kind::Of(F64));
         assert_eq!(Kind::Of(F32).inexact(), Kind::Of(F32));

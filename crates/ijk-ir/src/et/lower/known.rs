@@ -12,10 +12,22 @@ use std::collections::HashMap;
 /// The current version of an array. What an error has left unknown is none.
 #[derive(Clone, Debug, Default)]
 pub struct Version {
-    /// The element type.
-    pub dtype: Option<DType>,
+    /// The kind of its elements.
+    pub kind: Option<Kind>,
     /// The extents.
     pub shape: Option<Vec<u64>>,
+}
+
+impl Version {
+    /// Of a known kind and shape.
+    pub fn known(kind: Kind, shape: Vec<u64>) -> Self {
+        Self { kind: Some(kind), shape: Some(shape) }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> Option<DType> {
+        self.kind.map(Kind::dtype)
+    }
 }
 
 /// The program, and the versions of its arrays before a statement.
@@ -28,8 +40,6 @@ pub struct ArrayState<'a> {
     pub versions: Vec<Option<Version>>,
     /// Least and greatest elements of current versions: greatest below least where there is none.
     pub ranges: HashMap<Wanted, Vec<Interval>>,
-    /// Arrays that a loop assigns first, while their element types are not known: the kind of their elements so far.
-    pub weak: HashMap<usize, Kind>,
 }
 
 /// The range of no value.

@@ -29,6 +29,7 @@ use accesses::AccessUse;
 pub use accesses::for_each_access;
 use ijk_syntax::Diagnostic;
 use ijk_types::DType;
+use kind::Kind;
 use known::{ArrayState, NO_VALUE, Version};
 pub use loops::LoopStage;
 use stage::StageBuilder;
@@ -109,7 +110,7 @@ impl<'a> Lowering<'a> {
             if places.iter().sum::<u32>() as usize != shape.len() {
                 errors.push(messages::binding_shape(&array.name, array.span, shape, places));
             }
-            versions[n] = Some(Version::known(*dtype, shape.clone()));
+            versions[n] = Some(Version::known(Kind::Of(*dtype), shape.clone()));
             if let Origin::Random { statement } = array.origin {
                 replaced[statement] = true;
                 let declared = declared_type(&statements[statement]);
@@ -137,8 +138,8 @@ impl<'a> Lowering<'a> {
         });
         let sites = sites.collect();
         let stage = StageBuilder::new(&checked.source, checked.arrays.len());
-        let (ranges, weak) = (HashMap::new(), HashMap::new());
-        let known = ArrayState { checked, solution, versions, ranges, weak };
+        let ranges = HashMap::new();
+        let known = ArrayState { checked, solution, versions, ranges };
         let (kept, ready) = (Vec::new(), VecDeque::new());
         Ok(Self { known, stage, seed, next: 0, sites, replaced, kept, ready, errors })
     }
@@ -224,7 +225,7 @@ impl<'a> Lowering<'a> {
             let wanted = self.known.wanted(access).filter(|_| at == AccessUse::Extent);
             found = found.or(wanted.filter(|wanted| {
                 let version = self.known.versions[wanted.array].as_ref();
-                let integers = version.is_some_and(|v| v.dtype.is_some_and(DType::is_integer));
+                let integers = version.is_some_and(|v| v.dtype().is_some_and(DType::is_integer));
                 integers && !self.known.ranges.contains_key(wanted)
             }));
         });

@@ -1,7 +1,7 @@
 //! Core programs as they grow.
 
 use super::Stage;
-use super::known::{ArrayState, Version};
+use super::known::ArrayState;
 use crate::core::{Array, ArrayId, Instance, Program, Span, Statement, TypeTerm};
 use ijk_types::DType;
 
@@ -35,7 +35,7 @@ impl StageBuilder {
             return id;
         }
         let version = known.versions[array].clone().unwrap_or_default();
-        let (dtype, shape) = (version.dtype.unwrap_or(DType::F64), version.shape);
+        let (dtype, shape) = (version.dtype().unwrap_or(DType::F64), version.shape);
         let span = known.checked.arrays[array].span.into();
         let id = self.array(dtype, shape.unwrap_or_default(), span);
         self.program.inputs.push(id);
@@ -105,12 +105,5 @@ impl StageBuilder {
             panic!("lowering Einsum Tuple broke a program: {errors:?}\n{program}");
         }
         Some(Stage { program, instance, inputs, outputs })
-    }
-}
-
-impl Version {
-    /// Of a known type and shape.
-    pub fn known(dtype: DType, shape: Vec<u64>) -> Self {
-        Self { dtype: Some(dtype), shape: Some(shape) }
     }
 }

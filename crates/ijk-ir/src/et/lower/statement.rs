@@ -1,5 +1,6 @@
 //! One statement: its domain, its array's new version, its value.
 
+use super::kind::Kind;
 use super::known::Version;
 use super::scope::Scope;
 use super::value::{Operand, ValueBuilder};
@@ -20,14 +21,14 @@ impl Lowering<'_> {
         };
         let errors = self.errors.errors();
         let lowered = self.lowered(statement, array);
-        let poisoned = self.known.versions.iter().flatten().any(|v| v.dtype.is_none());
+        let poisoned = self.known.versions.iter().flatten().any(|v| v.kind.is_none());
         debug_assert!(lowered.is_some() || poisoned || self.errors.errors() > errors);
         if lowered.is_none() && self.errors.errors() == 0 {
             let (source, span) = (&self.known.checked.source, statement.span);
             self.errors.push(messages::overflow(source, span));
         }
         let old = self.known.versions[array].as_ref().and_then(|version| version.shape.clone());
-        let version = lowered.unwrap_or(Version { dtype: None, shape: old });
+        let version = lowered.unwrap_or(Version { kind: None, shape: old });
         self.known.replace(array, version);
     }
 
@@ -45,18 +46,19 @@ impl Lowering<'_> {
         let mut builder = ValueBuilder::new(scope, self.seed, self.sites[self.next]);
         let value = builder.value(&statement.value);
         let value = match former {
-            Some(Version { dtype: None, .. }) => None,
-            Some(Version { dtype, .. }) => builder.assigned(statement, value?, *dtype),
+            Some(Version { kind: None, .. }) => None,
+            Some(Version { kind, .. }) => builder.assigned(statement, value?, *kind),
             None => builder.assigned(statement, value?, None),
         };
-        let (nodes, dtype) = (builder.finish(), value?.kind.dtype());
+        let (nodes, kind) = (builder.finish(), value?.kind.stored());
+        let dtype = kind.dtype();
         let (shape, index) = (shape?, index?);
         scope.holds(statement, dtype, &shape)?;
         if former.is_none()
             && let Some(whole) = scope.whole(&nodes, (dtype, &shape), &index)
         {
             scope.stage.define(array, whole);
-            return Some(Version::known(dtype, shape));
+            return Some(Version::known(kind, shape));
         }
         let monoid = monoid(statement.assign.op);
         let init = match former {
@@ -78,7 +80,7 @@ impl Lowering<'_> {
         let extents = std::mem::take(&mut scope.extents);
         scope.stage.push(done, extents);
         scope.stage.define(array, out);
-        Some(Version::known(dtype, shape))
+        Some(Version::known(kind, shape))
     }
 }
 
@@ -100,14 +102,15 @@ impl ValueBuilder<'_, '_, '_> {
         &mut self,
         statement: &Statement,
         value: Operand,
-        former: Option<DType>,
+        former: Option<Kind>,
     ) -> Option<Operand> {
         let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
-        let dtype = match former {
-            _ if logical => DType::Bool,
-            Some(former) => super::kind::Kind::Of(former).with(value.kind).dtype(),
-            None => value.kind.dtype(),
+        let kind = match former {
+            _ if logical => Kind::Of(DType::Bool),
+            Some(former) => former.with(value.kind),
+            None => value.kind,
         };
+        let dtype = kind.dtype();
         let source = self.scope.source();
         if !monoid(statement.assign.op).op().accepts().contains(dtype) {
             let (symbol, name) = (statement.symbol, &statement.left.array.text);
@@ -115,13 +118,14 @@ impl ValueBuilder<'_, '_, '_> {
             return self.scope.fail(message);
         }
         let symbol = slice(source, statement.symbol).to_string();
+        let former = former.map(Kind::dtype);
         if logical && former.is_some_and(DType::is_complex) {
             let accepts = UnaryOp::Cast(DType::Bool).accepts();
             let (span, t) = (statement.left.span, former.unwrap_or(DType::C128));
             let message = messages::operand(self.scope.source(), &symbol, span, t, accepts);
             return self.scope.fail(message);
         }
-        self.convert(value, dtype, &symbol)
+        Some(Operand { kind, ..self.convert(value, dtype, &symbol)? })
     }
 }
 

@@ -126,9 +126,9 @@ fn accumulating_starts_from_the_version_before_in_the_common_type() {
         found,
         [
             "for a: t0[a]: i64 from identity(+) += 1",
-            "for i0: t2[i0]: f64 = @f64(t0[i0])",
-            "for a: t3[a]: f64 from t2 += @f64(in0[a])",
-            "for a: t4[a]: f64 from t3 >= 0.5",
+            "for i0: t2[i0]: f32 = @f32(t0[i0])",
+            "for a: t3[a]: f32 from t2 += in0[a]",
+            "for a: t4[a]: f32 from t3 >= 0.5",
         ]
     );
 }

@@ -144,10 +144,9 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
         let index = self.scope.indices(&access.indices, places);
         let version = self.scope.known.versions[array].clone();
         let version = version.or_else(|| self.scope.fail(messages::unknown(&access.array)))?;
-        let (dtype, _) = (version.dtype?, version.shape?);
+        let (kind, _) = (version.kind?, version.shape?);
         let id = self.scope.stage.read(array, self.scope.known);
         let node = Access { array: id, index: index?, span: access.span.into() };
-        let kind = self.scope.known.weak.get(&array).copied().unwrap_or(Kind::Of(dtype));
         Some(self.push(ScalarNode::Access(node), kind, access.span))
     }
 
@@ -367,7 +366,7 @@ impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
         }
         let kind = Kind::Of(to);
         let adapts = match operand.kind {
-            Kind::Integer => to != DType::Bool,
+            Kind::Integer | Kind::Integers => to != DType::Bool,
             Kind::Float => !to.is_integer() && to != DType::Bool,
             Kind::Of(t) => t.promoted(to) == to,
         };

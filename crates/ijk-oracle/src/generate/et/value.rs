@@ -315,7 +315,7 @@ impl World<'_> {
             let whole = joined.dtype == DType::Bool || joined.dtype.is_integer();
             t = match op {
                 ValueOp::Mul => joined,
-                ValueOp::Div if whole => Type { dtype: DType::F64, weak: joined.weak },
+                ValueOp::Div if whole => Type { dtype: DType::F64, ..joined },
                 ValueOp::FloorDiv if whole => number_type(t).join(number_type(other)),
                 _ => joined,
             };
@@ -512,5 +512,5 @@ fn binary(function: Function, op: BinaryOp, left: TypedValue, right: TypedValue)
     let t = as_float(op.accepts(), left.1.join(right.1));
     let dtype = op.result().of(t.dtype);
     let weak = t.weak && dtype != DType::Bool;
-    (call(function, vec![left.0, right.0]), Type { dtype, weak })
+    (call(function, vec![left.0, right.0]), Type { dtype, weak, ..t })
 }

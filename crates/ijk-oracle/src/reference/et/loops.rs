@@ -7,7 +7,7 @@ use super::index::PlaceIndex;
 use super::resolve::Scope;
 use super::statement::{Start, StatementPoints, converted, monoid, sized, usable, value};
 use super::terms::{Compiler, Term};
-use super::types::Type;
+use super::types::{Type, WeakArrays};
 use super::variables::variables;
 use super::{EtError, PointCount, Shapes, site_of};
 use crate::reference::surface::{advance, reduce, size};
@@ -25,11 +25,12 @@ pub(crate) fn run(
     program: &Program,
     at: usize,
     shapes: &Shapes,
-    arrays: &mut BTreeMap<String, Bounded>,
+    (arrays, weak): (&mut BTreeMap<String, Bounded>, &mut WeakArrays),
     seed: u64,
 ) -> Result<Vec<PointCount>, EtError> {
     let body = program.loops[at].body.clone();
-    let mut run = LoopRun { program, shapes, arrays, seed, points: Vec::new(), first: body.start };
+    let mut run =
+        LoopRun { program, shapes, arrays, weak, seed, points: Vec::new(), first: body.start };
     run.points.resize(body.len(), PointCount::default());
     run.start(body)?;
     run.passes(at, &[], &[])?;
@@ -40,6 +41,7 @@ struct LoopRun<'r> {
     program: &'r Program,
     shapes: &'r Shapes,
     arrays: &'r mut BTreeMap<String, Bounded>,
+    weak: &'r mut WeakArrays,
     seed: u64,
     points: Vec<PointCount>,
     /// Number of the first statement.
@@ -57,29 +59,30 @@ impl LoopRun<'_> {
             }
         }
         let before: BTreeMap<String, Bounded> = self.arrays.clone();
-        let mut untyped: Vec<String> = Vec::new();
+        let known = |name: &String, weak: &WeakArrays| {
+            let strong = || Some(Type::strong(before.get(name)?.dtype));
+            weak.get(name).copied().or_else(strong)
+        };
+        let types =
+            assigned.iter().filter_map(|name| Some((name.clone(), known(name, self.weak)?)));
+        let types_before: BTreeMap<String, Type> = types.collect();
         for _ in 0..=ROUNDS_PER_ARRAY * assigned.len() {
-            let mut types: BTreeMap<String, Type> = BTreeMap::new();
-            for name in assigned.iter().filter_map(|name| Some((name, before.get(name)?.dtype))) {
-                types.insert(name.0.clone(), Type::strong(name.1));
-            }
+            let mut types = types_before.clone();
             for n in body.clone() {
-                self.note_type(n, &mut untyped, &mut types)?;
+                self.note_type(n, &mut types)?;
             }
             let mut same = true;
             for (name, t) in types {
+                let t = t.stored();
                 let Some(array) = self.arrays.get_mut(&name) else { continue };
-                let was_weak = untyped.contains(&name);
-                same &= array.dtype == t.dtype && (t.weak || !was_weak);
+                let found = self.weak.get(&name).copied().unwrap_or(Type::strong(array.dtype));
+                same &= found == t;
                 array.dtype = t.dtype;
-                untyped.retain(|own| t.weak || *own != name);
-            }
-            if same && untyped.is_empty() {
-                break;
+                self.weak.remove(&name);
+                self.weak.extend(t.weak.then_some((name, t)));
             }
             if same {
-                // Nothing but numbers makes values of these: they have the types of numbers.
-                untyped.clear();
+                break;
             }
         }
         for name in &assigned {
@@ -96,37 +99,38 @@ impl LoopRun<'_> {
             shapes: self.shapes,
             arrays: &*self.arrays,
             variables: &variables,
-            untyped: &[],
+            weak: self.weak,
         };
-        let own = scope.array(&statement.left.array.text)?.dtype;
+        let own =
+            self.type_of(&statement.left.array.text, scope.array(&statement.left.array.text)?);
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: 0, site: 0 };
-        match value(&mut compiler, statement, Some(own))?.1 {
-            found if found == own => Ok(()),
+        match value(&mut compiler, statement, Some(own))?.1.dtype {
+            found if found == own.dtype => Ok(()),
             found => Err(EtError::Type(found)),
         }
     }
 
+    /// The type of an array's elements.
+    fn type_of(&self, name: &str, array: &Bounded) -> Type {
+        self.weak.get(name).copied().unwrap_or(Type::strong(array.dtype))
+    }
+
     /// Notes the type of a statement's value, and sizes its array if this is the first use.
-    fn note_type(
-        &mut self,
-        n: usize,
-        untyped: &mut Vec<String>,
-        types: &mut BTreeMap<String, Type>,
-    ) -> Result<(), EtError> {
+    fn note_type(&mut self, n: usize, types: &mut BTreeMap<String, Type>) -> Result<(), EtError> {
         let statement = &self.program.statements[n];
         let name = &statement.left.array.text;
         let variables = self.variables(n);
         if !self.arrays.contains_key(name) {
             let (arrays, variables) = (&*self.arrays, &variables[..]);
-            let scope = Scope { shapes: self.shapes, arrays, variables, untyped };
+            let scope = Scope { shapes: self.shapes, arrays, variables, weak: self.weak };
             let shape = sized(&scope.places_of(&statement.left)?)?;
             let cells = vec![Cell::exact(Scalar::I64(0)); size(&shape)];
             self.arrays.insert(name.clone(), Bounded { dtype: DType::I64, shape, cells });
-            untyped.push(name.clone());
+            self.weak.insert(name.clone(), Type::weak(DType::I64));
         }
         let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
         let (arrays, variables) = (&*self.arrays, &variables[..]);
-        let scope = Scope { shapes: self.shapes, arrays, variables, untyped };
+        let scope = Scope { shapes: self.shapes, arrays, variables, weak: self.weak };
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: 0, site: 0 };
         let found = match compiler.value(&statement.value) {
             _ if logical => Type::strong(DType::Bool),
@@ -233,13 +237,14 @@ impl LoopRun<'_> {
         let statement = &self.program.statements[n];
         let variables = self.variables(n);
         let (arrays, name) = (&*self.arrays, &statement.left.array.text);
-        let scope = Scope { shapes: self.shapes, arrays, variables: &variables, untyped: &[] };
+        let scope = Scope { shapes: self.shapes, arrays, variables: &variables, weak: self.weak };
         let domain = usable(&scope.domain()?)?;
         let places = scope.places_of(&statement.left)?;
         let old = scope.array(name)?;
         let site = site_of(self.program, n);
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: self.seed, site };
-        let (term, dtype) = value(&mut compiler, statement, Some(old.dtype))?;
+        let (term, t) = value(&mut compiler, statement, Some(self.type_of(name, old)))?;
+        let dtype = t.dtype;
         if dtype != old.dtype {
             return Err(EtError::Type(dtype));
         }
@@ -311,7 +316,7 @@ impl LoopRun<'_> {
     /// Returns true if a condition holds after a pass.
     fn holds(&self, condition: &Value, names: &[String], pass: &[usize]) -> Result<bool, EtError> {
         let (arrays, variables) = (&*self.arrays, names);
-        let scope = Scope { shapes: self.shapes, arrays, variables, untyped: &[] };
+        let scope = Scope { shapes: self.shapes, arrays, variables, weak: self.weak };
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: self.seed, site: 0 };
         let (term, t): (Term, Type) = compiler.value(condition)?;
         if t.dtype != DType::Bool {

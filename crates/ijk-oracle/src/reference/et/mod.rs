@@ -23,6 +23,7 @@ pub use satisfy::broken;
 use crate::{Bounded, Cell, Value};
 use ijk_syntax::et::ast::{Program, Statement};
 use std::collections::BTreeMap;
+use types::WeakArrays;
 
 /// The ranks and extents of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,6 +96,7 @@ pub fn evaluate_et(
     seed: u64,
 ) -> Result<EtEvaluation, EtError> {
     let mut run = EtEvaluation::default();
+    let mut weak = WeakArrays::new();
     run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));
     let mut assigned: Vec<&str> = Vec::new();
     let mut n = 0;
@@ -109,7 +111,7 @@ pub fn evaluate_et(
                     assigned.push(name);
                 }
             }
-            let points = loops::run(program, at, shapes, &mut run.arrays, seed)?;
+            let points = loops::run(program, at, shapes, (&mut run.arrays, &mut weak), seed)?;
             run.points.extend(points);
             n = body.end;
             continue;
@@ -123,8 +125,11 @@ pub fn evaluate_et(
         }
         if !given {
             let site = site_of(program, n);
-            let (array, points) = statement::run(statement, shapes, &run.arrays, seed, site)?;
+            let known = (&run.arrays, &weak);
+            let (array, t, points) = statement::run(statement, shapes, known, seed, site)?;
             run.points.push(points);
+            weak.remove(name);
+            weak.extend(t.weak.then(|| (name.to_string(), t)));
             run.arrays.insert(name.into(), array);
         }
         n += 1;

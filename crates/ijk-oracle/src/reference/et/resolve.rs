@@ -2,6 +2,7 @@
 
 use super::index::{Element, Node, PlaceIndex};
 use super::range::apply;
+use super::types::WeakArrays;
 use super::{EtError, Shapes};
 use crate::Bounded;
 use ijk_syntax::et::ast::{Access, Index, IndexOp};
@@ -15,8 +16,7 @@ pub(crate) struct Scope<'a> {
     pub arrays: &'a BTreeMap<String, Bounded>,
     /// The variables, in order.
     pub variables: &'a [String],
-    /// Arrays without elements so far, whose elements count as weak INTs.
-    pub untyped: &'a [String],
+    pub weak: &'a WeakArrays,
 }
 
 impl<'a> Scope<'a> {

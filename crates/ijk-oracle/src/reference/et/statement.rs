@@ -3,7 +3,7 @@
 use super::index::PlaceIndex;
 use super::resolve::Scope;
 use super::terms::{Compiler, Read, Term, convert};
-use super::types::Type;
+use super::types::{Type, WeakArrays};
 use super::variables::variables;
 use super::{EtError, PointCount, Shapes};
 use crate::reference::surface::{advance, reduce, size};
@@ -16,16 +16,16 @@ use std::collections::BTreeMap;
 /// Most points of a statement, and most elements of an array.
 const MOST: usize = 1 << 20;
 
-/// The new version of the array on the left, and the numbers of points.
+/// The new version of the array on the left with the type of its elements, and the numbers of points.
 pub(crate) fn run(
     statement: &Statement,
     shapes: &Shapes,
-    arrays: &BTreeMap<String, Bounded>,
+    (arrays, weak): (&BTreeMap<String, Bounded>, &WeakArrays),
     seed: u64,
     site: u64,
-) -> Result<(Bounded, PointCount), EtError> {
+) -> Result<(Bounded, Type, PointCount), EtError> {
     let variables = variables(statement, &|name| shapes.tuples.contains_key(name));
-    let scope = Scope { shapes, arrays, variables: &variables, untyped: &[] };
+    let scope = Scope { shapes, arrays, variables: &variables, weak };
     let domain = usable(&scope.domain()?)?;
     let places = scope.places_of(&statement.left)?;
     let old = arrays.get(&statement.left.array.text);
@@ -35,7 +35,10 @@ pub(crate) fn run(
     };
     let mut compiler = Compiler { scope, reads: Vec::new(), seed, site };
     let former = old.filter(|_| statement.assign.accumulate);
-    let (term, dtype) = value(&mut compiler, statement, former.map(|old| old.dtype))?;
+    let name = &statement.left.array.text;
+    let former = former.map(|old| weak.get(name).copied().unwrap_or(Type::strong(old.dtype)));
+    let (term, t) = value(&mut compiler, statement, former)?;
+    let dtype = t.dtype;
     let (reads, pass) = (&compiler.reads[..], &[][..]);
     let points = StatementPoints { places, shape: &shape, reads, term, domain: &domain, pass };
     let (groups, skipped) = points.groups()?;
@@ -45,7 +48,7 @@ pub(crate) fn run(
     let cells = groups.iter().enumerate().map(element).collect::<Result<_, _>>()?;
     let meet = groups.iter().map(Vec::len).max().unwrap_or(0);
     let points = PointCount { points: size(&domain), skipped, meet };
-    Ok((Bounded { dtype, shape, cells }, points))
+    Ok((Bounded { dtype, shape, cells }, t.stored(), points))
 }
 
 /// The extents that the first use of an array gives it.
@@ -77,19 +80,20 @@ pub(super) fn usable(extents: &[u64]) -> Result<Vec<usize>, EtError> {
 pub(super) fn value(
     compiler: &mut Compiler,
     statement: &Statement,
-    former: Option<DType>,
-) -> Result<(Term, DType), EtError> {
+    former: Option<Type>,
+) -> Result<(Term, Type), EtError> {
     let (term, t) = compiler.value(&statement.value)?;
     let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
-    let dtype = match former {
-        _ if logical => DType::Bool,
-        Some(former) => Type::strong(former).join(t).dtype,
-        None => t.dtype,
+    let own = match former {
+        _ if logical => Type::strong(DType::Bool),
+        Some(former) => former.join(t),
+        None => t,
     };
+    let dtype = own.dtype;
     if !monoid(statement.assign.op).op().accepts().contains(dtype) {
         return Err(EtError::Type(dtype));
     }
-    Ok((convert((term, t), dtype)?, dtype))
+    Ok((convert((term, t), dtype)?, own))
 }
 
 pub(super) fn monoid(op: AssignOp) -> Monoid {

@@ -151,9 +151,8 @@ impl<'a> Compiler<'a> {
             Value::Element(access) => {
                 let element = self.scope.element(access)?;
                 let dtype = element.array.dtype;
-                let untyped = self.scope.untyped.contains(&access.array.text);
-                let t = if untyped { Type::weak(dtype) } else { Type::strong(dtype) };
-                Ok((self.read(Read::Element(element)), t))
+                let weak = self.scope.weak.get(&access.array.text).copied();
+                Ok((self.read(Read::Element(element)), weak.unwrap_or(Type::strong(dtype))))
             }
             Value::Tuple(name) => self.only_component(&name.text),
             Value::Dims { of, coord, .. } => self.extent(of, coord.as_deref()),
@@ -294,8 +293,8 @@ pub(crate) fn convert((term, t): TypedTerm, to: DType) -> Result<Term, EtError> 
 }
 
 fn with(typed: TypedTerm, dtype: DType) -> Result<TypedTerm, EtError> {
-    let weak = typed.1.weak;
-    Ok((convert(typed, dtype)?, Type { dtype, weak }))
+    let t = Type { dtype, ..typed.1 };
+    Ok((convert(typed, dtype)?, t))
 }
 
 /// A number: bools as INT.
@@ -327,7 +326,7 @@ fn binary(op: BinaryOp, left: TypedTerm, right: TypedTerm) -> Result<TypedTerm, 
     let operands = vec![convert(left, t.dtype)?, convert(right, t.dtype)?];
     let dtype = map_type(Map::Binary(op), &[t.dtype, t.dtype])?;
     let weak = t.weak && dtype != DType::Bool;
-    Ok((Term::Apply(Map::Binary(op), operands), Type { dtype, weak }))
+    Ok((Term::Apply(Map::Binary(op), operands), Type { dtype, weak, array: t.array }))
 }
 
 fn multiply(op: ValueOp, left: TypedTerm, right: TypedTerm) -> Result<TypedTerm, EtError> {
@@ -375,7 +374,10 @@ fn call_unary(op: UnaryOp, operand: TypedTerm) -> Result<TypedTerm, EtError> {
         _ => operand,
     };
     let dtype = map_type(Map::Unary(op), &[operand.1.dtype])?;
-    Ok((unary(op, operand.0), Type { dtype, weak: operand.1.weak && op != UnaryOp::Not }))
+    Ok((
+        unary(op, operand.0),
+        Type { dtype, weak: operand.1.weak && op != UnaryOp::Not, ..operand.1 },
+    ))
 }
 
 fn call_binary(op: BinaryOp, left: TypedTerm, right: TypedTerm) -> Result<TypedTerm, EtError> {

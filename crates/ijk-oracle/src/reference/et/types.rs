@@ -7,26 +7,39 @@ use ijk_types::DType;
 pub(crate) struct Type {
     pub dtype: DType,
     /// True if the value adapts to the type of the other operand: literals, extents, ranks, positions and functions of
-    /// those only.
+    /// those only, also where they are elements of an array.
     pub weak: bool,
+    /// True for weak INTs of an array, which adapt to floating-point numbers only.
+    pub array: bool,
 }
+
+/// Arrays whose elements are weak, with their types.
+pub(crate) type WeakArrays = std::collections::BTreeMap<String, Type>;
 
 impl Type {
     pub const fn strong(dtype: DType) -> Self {
-        Self { dtype, weak: false }
+        Self { dtype, weak: false, array: false }
     }
 
     pub const fn weak(dtype: DType) -> Self {
-        Self { dtype, weak: true }
+        Self { dtype, weak: true, array: false }
+    }
+
+    /// The type of an array's elements that have this one.
+    pub fn stored(self) -> Self {
+        Self { array: self.weak && self.dtype == DType::I64, ..self }
     }
 
     /// The common type of two values.
     pub fn join(self, other: Self) -> Self {
         match (self.weak, other.weak) {
             (false, false) => Self::strong(promote(self.dtype, other.dtype)),
-            (true, true) => Self::weak(promote(self.dtype, other.dtype)),
-            (true, false) => Self::strong(adapt(self.dtype, other.dtype)),
-            (false, true) => Self::strong(adapt(other.dtype, self.dtype)),
+            (true, true) => {
+                let dtype = promote(self.dtype, other.dtype);
+                Self { array: self.array || other.array, ..Self::weak(dtype) }
+            }
+            (true, false) => Self::strong(adapt(self, other.dtype)),
+            (false, true) => Self::strong(adapt(other, self.dtype)),
         }
     }
 }
@@ -61,9 +74,10 @@ fn is_safe(from: DType, to: DType) -> bool {
 }
 
 /// The common type of a weak INT or FLOAT and another type.
-fn adapt(weak: DType, other: DType) -> DType {
+fn adapt(weak: Type, other: DType) -> DType {
     let whole = other == DType::Bool || other.is_integer();
-    match weak {
+    match weak.dtype {
+        DType::I64 if weak.array && whole => promote(DType::I64, other),
         DType::I64 if other == DType::Bool => DType::I64,
         DType::I64 => other,
         _ if whole => DType::F64,

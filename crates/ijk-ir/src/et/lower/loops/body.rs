@@ -1,5 +1,6 @@
 //! The body of a loop: its statements as updates, inner loops, its condition.
 
+use super::super::kind::Kind;
 use super::super::known::Version;
 use super::super::scope::Scope;
 use super::super::stage::StageBuilder;
@@ -111,16 +112,17 @@ impl<'a> Lowering<'a> {
         let scope = &mut Scope::new(&self.known, &mut scratch, &mut self.errors, names);
         scope.fits(statement.span)?;
         let index = scope.indices(&statement.left.indices, self.known.places(array));
-        let Version { dtype, shape } = self.known.versions[array].clone()?;
+        let Version { kind, shape } = self.known.versions[array].clone()?;
         let mut builder = ValueBuilder::new(scope, self.seed, self.sites[n]);
         let value = builder.value(&statement.value);
-        let value = builder.assigned(statement, value?, Some(dtype?));
+        let value = builder.assigned(statement, value?, Some(kind?));
         let (nodes, found) = (builder.finish(), value?.kind.dtype());
         let (domain, extents) =
             (std::mem::take(&mut scope.domain), std::mem::take(&mut scope.extents));
         let guards = std::mem::take(&mut scope.guards);
-        if Some(found) != dtype {
-            self.errors.push(messages::changing_type(statement, dtype?, found));
+        let dtype = kind?.dtype();
+        if found != dtype {
+            self.errors.push(messages::changing_type(statement, dtype, found));
             return None;
         }
         let (out_index, dtype, shape) = (index?, found, shape?);
@@ -297,7 +299,7 @@ fn left(
     whole: &Whole,
     slices: &[bool],
 ) -> Option<(Window, Vec<IndexExpr>)> {
-    let version = Version::known(whole.dtype, whole.shape.clone());
+    let version = Version::known(Kind::Of(whole.dtype), whole.shape.clone());
     let array = view.found.of(array, &version);
     let mut window = Window::whole(array, whole.shape.len());
     let mut rest = Vec::new();

@@ -48,7 +48,7 @@ impl LoopArrays {
         if let Some(at) = self.surface.iter().position(|own| *own == Some(array)) {
             return at;
         }
-        let dtype = version.dtype.unwrap_or(DType::F64);
+        let dtype = version.dtype().unwrap_or(DType::F64);
         let shape = version.shape.clone().unwrap_or_default();
         self.surface.push(Some(array));
         self.arrays.push(LoopArray { dtype, shape, changes: false, local: false });
@@ -148,9 +148,9 @@ impl<'a> Lowering<'a> {
     /// Gives an array of a loop its elements before the first pass, in the type of all passes.
     fn start(&mut self, array: usize, before: Option<Version>, body: &Range<usize>) {
         let settled = self.known.versions[array].clone().unwrap_or_default();
-        let (Some(dtype), Some(shape)) = (settled.dtype, settled.shape.clone()) else { return };
+        let (Some(dtype), Some(shape)) = (settled.dtype(), settled.shape.clone()) else { return };
         match before {
-            Some(before) if before.dtype == Some(dtype) => return,
+            Some(before) if before.dtype() == Some(dtype) => return,
             Some(before) => {
                 self.known.replace(array, before);
                 let (stage, errors) = (&mut self.stage, &mut self.errors);

@@ -13,12 +13,11 @@ use std::ops::Range;
 const ROUNDS_PER_ARRAY: usize = 16;
 
 impl Lowering<'_> {
-    /// Gives every array that a loop assigns its shape, and the common type of its elements before the loop and of all
+    /// Gives every array that a loop assigns its shape, and the common kind of its elements before the loop and of all
     /// values assigned in it.
     ///
-    /// Values may depend on the arrays, so types are found in rounds. An array without elements before the loop is weak
-    /// as long as its values are: an INT at first, and a FLOAT where numbers make one of it. What is weak when nothing
-    /// changes any more has i64 or f64, and others may become wider for it.
+    /// Values may depend on the arrays, so kinds are found in rounds. An array without elements before the loop has weak
+    /// INTs until a value has a type.
     pub(super) fn settle_types(
         &mut self,
         body: &Range<usize>,
@@ -26,8 +25,8 @@ impl Lowering<'_> {
         before: &[Option<Version>],
     ) {
         for _ in 0..=ROUNDS_PER_ARRAY * assigned.len() {
-            let typed = |version: &Option<Version>| version.as_ref()?.dtype.map(Kind::Of);
-            let mut kinds: Vec<Option<Kind>> = before.iter().map(typed).collect();
+            let kind = |version: &Option<Version>| version.as_ref()?.kind;
+            let mut kinds: Vec<Option<Kind>> = before.iter().map(kind).collect();
             for n in body.clone() {
                 let left = &self.known.checked.program.statements[n].left;
                 let array = self.known.checked.array(&left.array.text);
@@ -39,33 +38,22 @@ impl Lowering<'_> {
                     kinds[at] = Some(kinds[at].map_or(kind, |known| known.with(kind)));
                 }
             }
-            let changes = self.take_kinds(assigned, &kinds);
-            if !changes && self.known.weak.is_empty() {
+            if !self.take_kinds(assigned, &kinds) {
                 break;
             }
-            if !changes {
-                self.known.weak.clear();
-            }
         }
-        self.known.weak.clear();
     }
 
-    /// Notes the types found; returns true if one is new.
+    /// Notes the kinds found; returns true if one is new.
     fn take_kinds(&mut self, assigned: &[usize], kinds: &[Option<Kind>]) -> bool {
         let mut changes = false;
         for (&array, kind) in assigned.iter().zip(kinds) {
-            let Some(kind) = *kind else { continue };
             let Some(version) = self.known.versions[array].clone() else { continue };
-            let (dtype, weak) = (Some(kind.dtype()), self.known.weak.get(&array).copied());
-            if version.dtype.is_none() || weak.map_or(version.dtype == dtype, |weak| weak == kind) {
-                continue;
+            let kind = kind.map(Kind::stored);
+            if kind.is_some() && version.kind.is_some() && version.kind != kind {
+                changes = true;
+                self.known.replace(array, Version { kind, ..version });
             }
-            changes = true;
-            self.known.replace(array, Version { dtype, ..version });
-            match kind {
-                Kind::Of(_) => self.known.weak.remove(&array),
-                _ => self.known.weak.insert(array, kind),
-            };
         }
         changes
     }
@@ -80,12 +68,11 @@ impl Lowering<'_> {
         let names = self.names(n);
         let scope = &mut Scope::new(&self.known, &mut stage, &mut self.errors, names);
         let shape = scope.size(statement, array);
-        let dtype = shape.is_some().then_some(DType::I64);
+        let kind = shape.is_some().then_some(Kind::Integer);
         if let Some(shape) = &shape {
             scope.holds(statement, DType::C128, shape);
         }
-        self.known.versions[array] = Some(Version { dtype, shape });
-        self.known.weak.insert(array, Kind::Integer);
+        self.known.versions[array] = Some(Version { kind, shape });
     }
 
     /// The kind of a statement's value, as far as it is known.
