@@ -7,7 +7,9 @@
 //! instead of once per point, and the reduction that remains has fast kernels.
 
 use crate::SMALL_DOMAIN;
+use crate::canonical::forward::forward_copies;
 use crate::canonical::fuse::fuse;
+use crate::canonical::simplify::{drop_dead, fold};
 use crate::graph::axes::restrict;
 use crate::graph::expr::{Builder, extract};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
@@ -34,7 +36,10 @@ pub(crate) fn move_functions_out(graph: &mut Graph) {
         found = true;
     }
     if found {
+        fold(graph);
+        drop_dead(graph);
         fuse(graph);
+        forward_copies(graph);
     }
 }
 
