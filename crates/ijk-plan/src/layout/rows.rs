@@ -69,7 +69,9 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
     })
 }
 
-/// Greatest number of rows and of columns of a product whose output stays in registers; least number of steps of k.
+/// Numbers of rows and of columns of a product over a long k: up to the first the engine keeps all sums in registers,
+/// and reads both operands as they are; up to the second a copy pays. Least number of steps of k.
+const IN_REGISTERS: u64 = 8;
 const MAX_THIN_SIDE: u64 = 16;
 const MIN_THIN_STEPS: u64 = 1 << 10;
 
@@ -92,7 +94,9 @@ fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<CopiedOperand> {
     });
     let alike = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().all(|x| b.contains(x));
     let apart = !rows[0].iter().any(|axis| rows[1].contains(axis));
-    let few = rows.iter().all(|rows| (2..=MAX_THIN_SIDE).contains(&points(stmt, rows)));
+    let sizes = rows.each_ref().map(|rows| points(stmt, rows));
+    let few = sizes.iter().all(|size| (2..=MAX_THIN_SIDE).contains(size))
+        && sizes.iter().any(|size| *size > IN_REGISTERS);
     if !apart || !few || !alike(&steps[0], &steps[1]) || points(stmt, &steps[0]) < MIN_THIN_STEPS {
         return None;
     }

@@ -9,7 +9,7 @@ use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::gemv::{DotGemv, dot_kernel, dot_steps};
 use crate::runtime::scratch::Scratch;
-use crate::tuning::order::{DOT_COLUMNS, DOT_ROWS};
+use crate::tuning::order::{DOT_ROWS, THIN_EXTENT};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -108,7 +108,7 @@ unsafe fn some_rows<W: ElementWord>(
     let Some(kernel) = dot_kernel(problem) else { return };
     let mut offsets = [0; DOT_ROWS];
     m.offsets(TensorId::Left, rows.start, &mut offsets[..rows.len()]);
-    let mut sums = [const { MaybeUninit::<W>::uninit() }; DOT_COLUMNS * DOT_ROWS];
+    let mut sums = [const { MaybeUninit::<W>::uninit() }; THIN_EXTENT * DOT_ROWS];
     let mut packed = None;
     // SAFETY: an identity is an element; there are sums for each column; rows and columns are
     // contiguous for the steps of a run.

@@ -13,12 +13,24 @@ use crate::tuning::order::{
 pub(crate) fn is_dot(problem: &Problem) -> bool {
     let algebra = &problem.algebra;
     let fills = |bundle: &Bundle, lanes| bundle.run(TensorId::Left) >= lanes;
+    // With few rows, packing costs more than reading them again for each column.
+    let columns = match problem.m.len() <= THIN_EXTENT && k_is_contiguous(problem) {
+        true => THIN_EXTENT,
+        false => DOT_COLUMNS,
+    };
     // If both m and k are contiguous in lhs, m fills the lanes unless it is short.
     fills(&problem.k, algebra.lanes.div_ceil(2))
         && !fills(&problem.m, 2 * algebra.lanes)
-        && problem.n.len() <= DOT_COLUMNS
+        && problem.n.len() <= columns
         && algebra.left == Prepare::Keep
         && algebra.rows.kernels.is_some()
+}
+
+/// Returns true if a long k is contiguous in both operands, and in the columns as they are.
+fn k_is_contiguous(problem: &Problem) -> bool {
+    let Problem { k, algebra, .. } = problem;
+    let long = |operand| k.run(operand) == k.len() && k.len() >= THIN_STEPS;
+    long(TensorId::Left) && long(TensorId::Right) && algebra.right == Prepare::Keep
 }
 
 /// A prepared gemv with few rows, independent of the addresses of its tensors.

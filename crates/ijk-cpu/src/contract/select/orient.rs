@@ -6,12 +6,14 @@ use crate::contract::canonical::problem::Problem;
 use crate::contract::kernels::algebra::Algebra;
 use crate::contract::kernels::microkernel::Microkernel;
 use crate::contract::kernels::panel::Prepare;
+use crate::contract::select::gemv::is_thin;
 use crate::contract::select::in_place::are_windows;
 use crate::contract::select::rows::staged_order;
 use crate::contract::select::sharing::shares_lhs;
 use crate::contract::select::small::is_narrow;
 use crate::tuning::order::{
     KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES, STRIDED_OUTPUT_COST,
+    THIN_EXTENT, THIN_STEPS,
 };
 use ijk_plan::plan::{Contraction, Role};
 
@@ -21,11 +23,27 @@ pub(crate) fn orient(task: &Contraction, algebra: Algebra) -> Problem {
     let (dtype, accumulate) = (task.dtype, task.accumulate);
     let (tile, unit, swapped) = (None, None, false);
     let mut problem = Problem { dtype, algebra, batch, m, n, k, tile, unit, swapped, accumulate };
-    if problem.algebra.commutative && cost_swapped(&problem) < cost(&problem) {
+    if problem.algebra.commutative && is_better_swapped(&mut problem) {
         problem.swap();
     }
     order(&mut problem);
     problem
+}
+
+/// Returns true if the other operand should fill the lanes. Few rows by few columns stay in registers if the rows of one
+/// operand are contiguous.
+fn is_better_swapped(problem: &mut Problem) -> bool {
+    if problem.outputs() <= THIN_EXTENT * THIN_EXTENT && problem.k.len() >= THIN_STEPS {
+        let mut thin = || {
+            problem.swap();
+            is_thin(problem)
+        };
+        let (swapped, as_it_is) = (thin(), thin());
+        if swapped != as_it_is {
+            return swapped;
+        }
+    }
+    cost_swapped(problem) < cost(problem)
 }
 
 /// Cost of the present choice of lanes, relative to the other one: unused lanes, rows that are strided in the

@@ -33,7 +33,11 @@ pub(super) fn dot(problem: &Problem) -> KernelChoice {
 
 fn few_columns(problem: &Problem) -> Reason {
     let then = "k, contiguous in lhs, fills the lanes, and nothing is packed";
-    Reason::compared(("n", problem.n.len()), Relation::AtMost, limit!(DOT_COLUMNS), then)
+    let n = ("n", problem.n.len());
+    match n.1 <= DOT_COLUMNS {
+        true => Reason::compared(n, Relation::AtMost, limit!(DOT_COLUMNS), then),
+        false => Reason::compared(n, Relation::AtMost, limit!(THIN_EXTENT), then),
+    }
 }
 
 /// All sums in registers.
