@@ -29,15 +29,20 @@ fn a_reversed_argument_is_reduced_along_memory() {
 
 #[test]
 fn thin_operands_are_made_alike() {
-    let (rows, columns): (&[isize], &[isize]) = (&[4, 1], &[1, 5000]);
-    let shape: &[u64] = &[5000, 4];
-    let kernels = |a, b| {
+    let kernels = |n: u64, a: &[isize], b: &[isize]| {
+        let shape: &[u64] = &[5000, n];
         let plan = planned("ki*kj~kij . +kij~ij", &[(shape, a), (shape, b)]);
         plan.steps.iter().map(Step::kernel).collect::<Vec<_>>()
     };
-    assert_eq!(kernels(rows, rows).len(), 1);
-    assert_eq!(kernels(columns, columns).len(), 1);
-    for (a, b) in [(rows, columns), (columns, rows)] {
-        assert_eq!(kernels(a, b), [Kernel::Copy, Kernel::Contract]);
+    let columns: &[isize] = &[1, 5000];
+    for n in [4, 12] {
+        let rows: &[isize] = &[n as isize, 1];
+        assert_eq!(kernels(n, rows, rows).len(), 1);
+        assert_eq!(kernels(n, columns, columns).len(), 1);
+        for (a, b) in [(rows, columns), (columns, rows)] {
+            // Up to eight rows are read as they are.
+            let copies = [Kernel::Copy, Kernel::Contract];
+            assert_eq!(kernels(n, a, b), if n > 8 { &copies[..] } else { &copies[1..] });
+        }
     }
 }
