@@ -110,7 +110,14 @@ unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin:
                 step(sums, first + u, L::read(at(first + u)));
             }
         }
-        for k in whole..thin.steps {
+        // With gaps between rows, or in reverse order, all steps but the last few are here.
+        let partial = thin.steps / U * U;
+        for first in (whole..partial).step_by(U) {
+            for (u, sums) in sums.iter_mut().enumerate() {
+                step(sums, first + u, L::read_partial(at(first + u), thin.m));
+            }
+        }
+        for k in partial.max(whole)..thin.steps {
             step(&mut sums[k % U], k, L::read_partial(at(k), thin.m));
         }
         let mut half = U / 2;
