@@ -88,11 +88,15 @@ impl LoopRun<'_> {
         for name in &assigned {
             self.fill(name, before.get(name), statements)?;
         }
-        body.into_iter().try_for_each(|n| self.check_type(n))
+        body.clone().try_for_each(|n| self.check_statement(n))?;
+        let loops = self.program.loops.iter().enumerate();
+        let mut inside =
+            loops.filter(|(_, own)| body.start <= own.body.start && own.body.end <= body.end);
+        inside.try_for_each(|(at, own)| self.check_condition(at, own))
     }
 
-    /// Fails if a statement makes another type of its array, also if no pass runs.
-    fn check_type(&self, n: usize) -> Result<(), EtError> {
+    /// Fails if an index on the left is none, or the value has another type than the array, also if no pass runs.
+    fn check_statement(&self, n: usize) -> Result<(), EtError> {
         let statement = &self.program.statements[n];
         let variables = self.variables(n);
         let scope = Scope {
@@ -103,6 +107,7 @@ impl LoopRun<'_> {
         };
         let own =
             self.type_of(&statement.left.array.text, scope.array(&statement.left.array.text)?);
+        scope.places_of(&statement.left)?;
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: 0, site: 0 };
         match value(&mut compiler, statement, Some(own))?.1.dtype {
             found if found == own.dtype => Ok(()),
@@ -113,6 +118,24 @@ impl LoopRun<'_> {
     /// The type of an array's elements.
     fn type_of(&self, name: &str, array: &Bounded) -> Type {
         self.weak.get(name).copied().unwrap_or(Type::strong(array.dtype))
+    }
+
+    /// Fails if the condition of a loop has no value or is no bool, also if no pass runs.
+    fn check_condition(&self, at: usize, own: &Loop) -> Result<(), EtError> {
+        let Some(condition) = &own.until else { return Ok(()) };
+        let around = self.program.loops_over(at).map(|l| l.tuple.text.clone());
+        let variables: Vec<String> = around.collect();
+        let scope = Scope {
+            shapes: self.shapes,
+            arrays: &*self.arrays,
+            variables: &variables,
+            weak: self.weak,
+        };
+        let mut compiler = Compiler { scope, reads: Vec::new(), seed: 0, site: 0 };
+        match compiler.value(condition)?.1.dtype {
+            DType::Bool => Ok(()),
+            other => Err(EtError::Type(other)),
+        }
     }
 
     /// Notes the type of a statement's value, and sizes its array if this is the first use.
