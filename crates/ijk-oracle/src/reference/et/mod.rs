@@ -22,6 +22,7 @@ pub use satisfy::broken;
 
 use crate::{Bounded, Cell, Value};
 use ijk_syntax::et::ast::{Program, Statement};
+use ijk_types::DType;
 use std::collections::BTreeMap;
 use types::WeakArrays;
 
@@ -54,6 +55,8 @@ pub struct EtEvaluation {
     pub outputs: Vec<String>,
     /// Points of each statement that ran.
     pub points: Vec<PointCount>,
+    /// True if some version of an array holds f16 or bf16.
+    pub halves: bool,
 }
 
 /// Number of points of a statement.
@@ -71,6 +74,12 @@ impl EtEvaluation {
     /// The most points of a statement.
     pub fn most_points(&self) -> usize {
         self.points.iter().map(|p| p.points).max().unwrap_or(0)
+    }
+
+    /// Notes the element types of the present versions.
+    fn note_halves(&mut self) {
+        let half = |array: &Bounded| matches!(array.dtype, DType::F16 | DType::BF16);
+        self.halves |= self.arrays.values().any(half);
     }
 
     /// The results, in their order.
@@ -98,6 +107,7 @@ pub fn evaluate_et(
     let mut run = EtEvaluation::default();
     let mut weak = WeakArrays::new();
     run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));
+    run.note_halves();
     let mut assigned: Vec<&str> = Vec::new();
     let mut n = 0;
     while let Some(statement) = program.statements.get(n) {
@@ -113,6 +123,7 @@ pub fn evaluate_et(
             }
             let points = loops::run(program, at, shapes, (&mut run.arrays, &mut weak), seed)?;
             run.points.extend(points);
+            run.note_halves();
             n = body.end;
             continue;
         }
@@ -131,6 +142,7 @@ pub fn evaluate_et(
             weak.remove(name);
             weak.extend(t.weak.then(|| (name.to_string(), t)));
             run.arrays.insert(name.into(), array);
+            run.note_halves();
         }
         n += 1;
     }
