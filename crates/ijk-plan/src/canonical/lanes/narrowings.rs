@@ -107,6 +107,8 @@ fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
     let computed = computed_from(value, &types);
     let mut builder = Builder::default();
     let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
+    // Nodes that have other values than as written: what is beyond the narrow type is cut later.
+    let mut uncut: Few<bool> = Few::from_elem(false, value.nodes.len());
     for (at, node) in value.nodes.iter().enumerate() {
         let source = match *node {
             ExprNode::Unary(UnaryOp::Cast(wide), x) => match value.nodes[x as usize] {
@@ -115,7 +117,9 @@ fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
                     let unused = whole && used[at].min(bits(wide)) <= bits(narrow);
                     let float = is_narrow(narrow) && narrow.is_float();
                     let rounded = sums && float && computed[y as usize] == Source::Narrow(narrow);
-                    (unused || rounded || holds(value, &types, y, narrow)).then_some(y)
+                    let same = !uncut[y as usize] && holds(value, &types, y, narrow);
+                    uncut[at] = !same && (unused || rounded);
+                    (same || uncut[at]).then_some(y)
                 }
                 _ => None,
             },
