@@ -21,7 +21,8 @@ pub use error::EtError;
 pub use satisfy::broken;
 
 use crate::{Bounded, Cell, Value};
-use ijk_syntax::et::ast::{Program, Statement};
+use ijk_syntax::Function;
+use ijk_syntax::et::ast::{Program, Statement, Value as AstValue, ValueFunction};
 use ijk_types::DType;
 use std::collections::BTreeMap;
 use types::WeakArrays;
@@ -55,7 +56,7 @@ pub struct EtEvaluation {
     pub outputs: Vec<String>,
     /// Points of each statement that ran.
     pub points: Vec<PointCount>,
-    /// True if some version of an array holds f16 or bf16.
+    /// True if some values are f16 or bf16: engines round what reduces these once.
     pub halves: bool,
 }
 
@@ -104,7 +105,8 @@ pub fn evaluate_et(
     bound: &BTreeMap<String, Value>,
     seed: u64,
 ) -> Result<EtEvaluation, EtError> {
-    let mut run = EtEvaluation::default();
+    let halves = program.statements.iter().any(|s| s.value.any(&is_half_cast));
+    let mut run = EtEvaluation { halves, ..EtEvaluation::default() };
     let mut weak = WeakArrays::new();
     run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));
     run.note_halves();
@@ -151,6 +153,12 @@ pub fn evaluate_et(
         Some(unknown) => Err(EtError::Unknown(unknown.clone())),
         None => Ok(run),
     }
+}
+
+/// Returns true for a cast to f16 or bf16.
+fn is_half_cast(value: &AstValue) -> bool {
+    let half = |f: &ValueFunction| matches!(f.0, Function::CastF16 | Function::CastBf16);
+    matches!(value, AstValue::Call { function, .. } if half(function))
 }
 
 /// The number of `RANDOM`s in the statements before one.
