@@ -36,7 +36,10 @@ impl Complex {
 
 fn round(value: C128, error: f64, units: f64, p: &Precision) -> Complex {
     let size = value.re.abs() + value.im.abs();
-    let error = error + units * (p.unit * size + p.tiny);
+    if error.is_infinite() {
+        return ANYTHING;
+    }
+    let error = error + units * (p.unit * (size + error) + p.tiny);
     let fine = size.is_finite() && size + error < p.max;
     if fine { Complex { value, error } } else { ANYTHING }
 }

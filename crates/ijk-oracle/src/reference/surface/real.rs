@@ -74,12 +74,16 @@ impl Precision {
         x.is_nan() || (self.rounded)(x) == x
     }
 
-    /// A result with an error of `error` and `units` roundings.
+    /// A result with an error of `error` and `units` roundings of what is within that error.
     pub fn round(&self, value: f64, error: f64, units: f64) -> Real {
         if !value.is_finite() {
             return Real { value, error };
         }
-        let error = error + units * (self.unit * value.abs() + self.tiny);
+        if error.is_infinite() {
+            return ANYTHING;
+        }
+        let most = value.abs() + error;
+        let error = error + units * (self.unit * most + self.tiny);
         if value.abs() <= self.max && value.abs() + error <= self.max {
             Real { value, error }
         } else if value.abs() > 1.001 * self.max && error < 1e-3 * value.abs() {
