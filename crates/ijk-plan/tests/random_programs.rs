@@ -57,7 +57,8 @@ fn plans_keep_the_meaning() {
         let mut contenders = [
             Contender::new("the plan", 0, |l, i| interpret((1 << 30, false), l, i)),
             Contender::new("the strict plan", 1, |l, i| interpret((1 << 30, true), l, i)).strict(),
-            Contender::new("the plan in sweeps", 0, |l, i| {
+            // As with less memory: sums may be rounded otherwise.
+            Contender::new("the plan in sweeps", 2, |l, i| {
                 interpret((NEAR[seed as usize % 3], false), l, i)
             }),
         ];
