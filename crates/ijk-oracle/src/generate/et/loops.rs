@@ -3,6 +3,7 @@
 use super::build::{SPAN, integer, name};
 use super::build::{access, call, sum, whole};
 use super::world::World;
+use crate::reference::et::accesses::accesses;
 use ijk_syntax::Function;
 use ijk_syntax::et::ast::{Assign, Index, Loop, Program, Statement, Value};
 use std::ops::Range;
@@ -23,17 +24,44 @@ impl World<'_> {
             return;
         }
         let Some(outer) = self.fixed(&body, &[]) else { return };
-        let body = self.recurrence(outer, body);
+        let body = if self.rng.chance(0.75) { self.begun(body) } else { body };
+        let descending = self.rng.chance(0.3);
+        let body = self.recurrence((outer, descending), body);
         let mut fixed = vec![outer];
         if self.rng.chance(0.3) {
             fixed.extend(self.fixed(&body, &fixed));
         }
         for at in fixed {
-            let (tuple, descending) = (name(&self.tuples[at].name), self.rng.chance(0.3));
+            let descending = if at == outer { descending } else { self.rng.chance(0.3) };
+            let tuple = name(&self.tuples[at].name);
             let until = self.condition(at);
             let body = body.clone();
             self.program.loops.push(Loop { tuple, descending, body, until, span: SPAN });
         }
+    }
+
+    /// Gives the arrays that a loop assigns first, and reads, their elements before it: by the statement that assigns
+    /// them, which also stands before the loop. Few passes read only what passes before have assigned.
+    fn begun(&mut self, body: Range<usize>) -> Range<usize> {
+        let statements = &self.program.statements;
+        let mut known: Vec<&str> = Vec::new();
+        known.extend(statements[..body.start].iter().map(|s| &s.left.array.text[..]));
+        let mut firsts: Vec<Statement> = Vec::new();
+        for statement in &statements[body.clone()] {
+            let name = &statement.left.array.text[..];
+            if !known.contains(&name) {
+                known.push(name);
+                firsts.push(statement.clone());
+            }
+        }
+        let is_first = |name: &str| firsts.iter().any(|s| s.left.array.text == name);
+        let reads = |s: &Statement| accesses(s)[1..].iter().any(|read| is_first(&read.array.text));
+        if !statements[body.clone()].iter().any(reads) {
+            return body;
+        }
+        let added = firsts.len();
+        self.program.statements.splice(body.start..body.start, firsts);
+        body.start + added..body.end + added
     }
 
     /// An eintup that stands by itself on the left of a statement, mostly.
@@ -50,7 +78,11 @@ impl World<'_> {
     }
 
     /// Appends a statement that reads what a pass before wrote to those of a loop, sometimes.
-    fn recurrence(&mut self, fixed: usize, body: Range<usize>) -> Range<usize> {
+    fn recurrence(
+        &mut self,
+        (fixed, descending): (usize, bool),
+        body: Range<usize>,
+    ) -> Range<usize> {
         if body.end != self.program.statements.len() || self.rng.chance(0.4) {
             return body;
         }
@@ -60,7 +92,7 @@ impl World<'_> {
         if !last.left.indices.iter().any(is_fixed) {
             return body;
         }
-        let minus = self.rng.chance(0.8);
+        let minus = self.rng.chance(0.9) != descending;
         let before = |e: &Index| match is_fixed(e) {
             true => sum(e.clone(), minus, integer(1)),
             false => e.clone(),
