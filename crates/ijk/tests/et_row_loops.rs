@@ -4,6 +4,7 @@
 use ijk::Engine;
 use ijk::et::Bindings;
 use ijk::ndarray::{Array2, ArrayView2, s};
+use ijk_oracle::et::random::EtCase;
 
 /// Statements of a pass, over `x[b,t]`, `a[b,t]` and `w[b]` of f64.
 const BODIES: &[&str] = &[
@@ -98,6 +99,34 @@ fn rows_run_all_passes_with_the_results_of_pass_after_pass() {
 fn many_passes_and_rows() {
     compare(5, 2500, false);
     compare(1500, 12, true);
+}
+
+/// All arrays of a program, as bytes.
+fn arrays(engine: &Engine, source: &str) -> Vec<(String, String)> {
+    let program = ijk::et(source).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let found = program.run_on(engine, Bindings::new());
+    let found = found.unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let text = |t: &ijk::Tensor| format!("{:?}", t.view().iter_scalars().collect::<Vec<_>>());
+    found.iter().map(|(name, t)| (name.to_string(), text(t))).collect()
+}
+
+/// `IJK_PROGRAMS` is the number of bodies, `IJK_SEED` the first.
+#[test]
+fn random_bodies() {
+    let number = |name, or| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
+    let (first, count): (u64, u64) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 60));
+    let engines = [1, 3].map(|threads| Engine::builder().threads(threads).build());
+    let sizes = [(2, 300), (17, 150), (70, 75), (130, 40), (300, 12), (5, 1200)];
+    for seed in first..first + count {
+        let (rows, passes) = sizes[seed as usize % sizes.len()];
+        let by_rows = EtCase::row_loop(seed, rows, passes).source;
+        let until = |header| format!("LOOP {header} UNTIL LT(t, 0)\n");
+        let in_turn = by_rows.replace("LOOP t\n", &until("t")).replace("LOOP -t\n", &until("-t"));
+        let expected = arrays(&engines[0], &in_turn);
+        for engine in &engines {
+            assert!(arrays(engine, &by_rows) == expected, "{seed}\n{by_rows}");
+        }
+    }
 }
 
 #[test]

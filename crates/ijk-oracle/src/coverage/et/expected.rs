@@ -141,6 +141,14 @@ const FEATURES: &str = "
     loop: a slice for each pass
     loop: state, or computed positions
     loop: a recurrence
+    loop of rows
+    loop of rows: decreasing
+    loop of rows: many
+    loop of rows: packed
+    loop of rows: in place
+    loop of rows: state
+    loop of rows: the pass before
+    loop of rows: passes further apart
     index: integer in right
     index: RANK in arithmetic
     index: integer in arithmetic

@@ -3,6 +3,7 @@
 mod expected;
 mod operators;
 mod productions;
+mod rows;
 mod rules;
 
 pub use expected::{expected_of_et, expected_of_et_mistakes};
@@ -71,6 +72,7 @@ impl Notes<'_> {
         self.points(evaluation);
         self.shapes(solved);
         self.program(&solved.checked.program);
+        self.rows(solved);
         self.rules(case, evaluation, solved);
         self.text(&case.source);
         self.operators(&solved.stages);

@@ -10,6 +10,7 @@ mod loops;
 mod mistakes;
 mod mutate;
 pub(crate) mod print;
+mod rows;
 mod shrink;
 mod statement;
 mod value;
@@ -44,7 +45,11 @@ impl EtCase {
         let mut rng = Rng::new(seed);
         let run = rng.below(1000) as u64;
         if rng.chance(0.15) {
-            return Self { seed: run, ..Self::unbound(idioms::idiom(&mut rng)) };
+            let text = match rng.chance(0.25) {
+                true => rows::rows(&mut rng),
+                false => idioms::idiom(&mut rng),
+            };
+            return Self { seed: run, ..Self::unbound(text) };
         }
         let mut world = World::new(&mut rng);
         for _ in 0..world.rng.between(1, 4) {
@@ -66,6 +71,11 @@ impl EtCase {
         let (program, bound) = (world.program, world.bound);
         let ranks = world.ranks;
         Self { source: print_et(&program, Some(&mut rng)), bound, dims, ranks, seed: run }
+    }
+
+    /// A loop with about so many rows, each computed from itself alone, and so many passes.
+    pub fn row_loop(seed: u64, rows: usize, passes: usize) -> Self {
+        Self::unbound(rows::rows_of(&mut Rng::new(seed), rows, passes))
     }
 
     /// A program without bound arrays or given extents.
