@@ -87,17 +87,17 @@ pub(super) struct RowAxes {
 
 impl RowAccess<'_> {
     /// Of an array that the loop writes: which axes of the array rows go along; none unless each row has elements of its
-    /// own in every window.
-    pub fn axes(&self, array: &LoopBuffer) -> Option<RowAxes> {
+    /// own in every window. `rows` are the extents of the axes of rows.
+    pub fn axes(&self, array: &LoopBuffer, rows: &[usize]) -> Option<RowAxes> {
         let mut fixed: SmallVec<[usize; 4]> = self.window.fixed.iter().map(|f| f.axis).collect();
         fixed.sort_unstable();
         let (shape, _) = rest(self.window, array, 1);
-        let axis = |stride: &isize| {
-            let fits = |&a: &usize| shape[a] > 1 && self.buffer[a] == *stride;
+        let axis = |(stride, &rows): (&isize, &usize)| {
+            let fits = |&a: &usize| shape[a] >= rows && self.buffer[a] == *stride;
             let mut found = (0..shape.len()).filter(fits);
             found.next().filter(|_| found.next().is_none())
         };
-        let along = self.strides.iter().map(axis).collect::<Option<_>>()?;
+        let along = self.strides.iter().zip(rows).map(axis).collect::<Option<_>>()?;
         (self.offset == 0).then_some(RowAxes { fixed, along })
     }
 }

@@ -210,7 +210,7 @@ impl<'p> Draft<'p> {
         let size = array.dtype.size() as isize;
         let written = self.written.contains(&window.array);
         let strides = if written {
-            let axes = access.axes(array)?;
+            let axes = access.axes(array, self.rows.as_deref()?)?;
             let strides = axes.strides(window, array);
             if *self.axes.entry(window.array).or_insert_with(|| axes.clone()) != axes {
                 return None;
