@@ -46,9 +46,16 @@ impl Algebra {
         }
     }
 
-    /// The identity of the multiplication, if it has an inverse.
+    /// The identity of the multiplication.
     pub(crate) fn one(&self) -> Scalar {
-        let monoid = if self.op == BinaryOp::Add { Monoid::Add } else { Monoid::Mul };
+        let monoid = match self.op {
+            BinaryOp::Add => Monoid::Add,
+            BinaryOp::Max => Monoid::Max,
+            BinaryOp::Min => Monoid::Min,
+            BinaryOp::And => Monoid::And,
+            BinaryOp::Or => Monoid::Or,
+            _ => Monoid::Mul,
+        };
         scalar::identity(monoid, self.dtype)
     }
 
