@@ -46,17 +46,23 @@ impl Scope<'_, '_> {
         Some(indices)
     }
 
-    /// Checks that nested arrays hold integers, also those of which only extents are used.
+    /// Checks that nested arrays are there and hold integers, also those of which only extents or ranks are used.
     pub fn integers(&mut self, of: &[Index]) -> Option<()> {
-        let mut wrong = None;
+        let (mut wrong, mut missing) = (None, None);
         accesses::for_each_nested(of, &mut |access| {
             let array = self.known.checked.array(&access.array.text);
             let version = array.and_then(|array| self.known.versions[array].as_ref());
             let dtype = version.map(Version::dtype);
+            if dtype.is_none() {
+                missing.get_or_insert(access.array.clone());
+            }
             if dtype.is_some_and(|dtype| dtype.is_none_or(|t| !t.is_integer())) {
                 wrong.get_or_insert((access.clone(), dtype.flatten()));
             }
         });
+        if let Some(name) = missing {
+            return self.fail(messages::unknown(&name));
+        }
         let Some((access, dtype)) = wrong else { return Some(()) };
         self.fail(messages::index_type(self.source(), &access, dtype?))
     }
