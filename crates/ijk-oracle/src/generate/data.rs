@@ -16,9 +16,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// For each argument, the index of the first equal one.
+    /// For each argument, the index of the first that has the same bits, and lies in the same way.
     pub fn firsts(inputs: &[Self]) -> Vec<usize> {
-        let first = |input| inputs.iter().position(|other| other == input);
+        let same = |a: &Self, b: &Self| a.layout == b.layout && a.value.same(&b.value);
+        let first = |input| inputs.iter().position(|other| same(other, input));
         inputs.iter().enumerate().map(|(at, input)| first(input).unwrap_or(at)).collect()
     }
 
