@@ -259,6 +259,9 @@ fn lost_by_sum(x: f64, y: f64, sum: f64) -> f64 {
 
 fn product(value: f64, x: Real, y: Real, p: &Precision) -> Real {
     let error = x.error * y.value.abs() + y.error * x.value.abs() + x.error * y.error;
+    // The sign of 0 is that of a factor.
+    let unsigned = value == 0.0 && [x, y].iter().any(|v| !v.is_exact() && v.may_be_zero());
+    let error = if unsigned { error.max(p.tiny) } else { error };
     // A product of tiny numbers may lose more than the residual shows.
     let vanishing = value.abs() < 1e-280 && x.value != 0.0 && y.value != 0.0;
     let residual = if vanishing { 1.0 } else { x.value.mul_add(y.value, -value) };
