@@ -34,7 +34,7 @@ impl<'p> RowAccess<'p> {
     }
 }
 
-/// What an index adds to an eintup.
+/// The number that an index adds to an eintup.
 fn further(index: &Index, tuple: &str) -> Option<i64> {
     let is_own = |e: &Index| matches!(e, Index::Tuple(name) if name.text == tuple);
     match index {
