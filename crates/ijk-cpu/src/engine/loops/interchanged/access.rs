@@ -134,4 +134,22 @@ impl StreamDraft {
         let theirs = (other.first.constant, other.offset as i64);
         same.then(|| theirs.0.wrapping_add(theirs.1).wrapping_sub(own.0.wrapping_add(own.1)))
     }
+
+    /// The same for a stream whose windows differ in the position on one axis alone, which moves with the coordinate:
+    /// then elements of the array lie between theirs, from pass to pass.
+    pub fn behind(&self, other: &Self, coordinate: usize) -> Option<i64> {
+        let moves = |position: &Position| {
+            let terms = position.affine().map_or(&[][..], |(_, terms)| terms);
+            terms.iter().any(|(n, by)| *n as usize == coordinate && *by != 0)
+        };
+        let fixed = &self.window.fixed;
+        let moving = fixed.iter().filter(|own| moves(&own.position)).count();
+        let alike = fixed.iter().all(|own| {
+            let theirs = other.window.fixed.iter().find(|theirs| theirs.axis == own.axis);
+            let same = theirs.is_some_and(|theirs| theirs.position == own.position);
+            same || (moving == 1 && theirs.is_some() && moves(&own.position))
+        });
+        let alike = alike && fixed.len() == other.window.fixed.len();
+        self.distance(other).filter(|_| self.offset == other.offset && alike)
+    }
 }

@@ -61,10 +61,7 @@ impl BlockLayout {
             splats,
             packs: Vec::new(),
         };
-        layout.pack(draft, &sizes, level, |stream| {
-            let step = stream.first.step(coordinate) as isize;
-            if descending { step.wrapping_neg() } else { step }
-        })?;
+        layout.pack(draft, &sizes, level, (coordinate, descending))?;
         layout.place(draft);
         Some(layout)
     }
@@ -75,18 +72,20 @@ impl BlockLayout {
         draft: &Draft<'_>,
         sizes: &[isize],
         level: Level,
-        step: impl Fn(&StreamDraft) -> isize,
+        (coordinate, descending): (usize, bool),
     ) -> Option<()> {
         for (n, &size) in sizes.iter().enumerate() {
             let (stream, own) = (&draft.streams[n], &self.streams[n]);
             if own.along == size || self.splats[n] || own.packed.is_some() {
                 continue;
             }
-            let by = step(stream);
+            let by = stream.first.step(coordinate);
+            let by = if descending { by.wrapping_neg() } else { by };
             // All streams of its kind, with their distances in passes.
             let mut members: Vec<(usize, i64)> = Vec::new();
             for (m, other) in draft.streams.iter().enumerate() {
-                let apart = stream.distance(other).and_then(|bytes| passes(bytes, by as i64));
+                let apart = stream.behind(other, coordinate);
+                let apart = apart.and_then(|bytes| passes(bytes, by));
                 let own = other.written && other.window.array == stream.window.array;
                 match apart {
                     Some(apart) => members.push((m, apart)),
