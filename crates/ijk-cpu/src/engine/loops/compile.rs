@@ -113,7 +113,7 @@ pub(super) struct Output {
 impl CompiledLoop {
     /// Bytes that a run takes besides the arrays, on one thread.
     pub fn temporary_bytes(&self) -> u64 {
-        let mut most = 0;
+        let mut most = self.root.block_bytes();
         self.root.for_each_body(&mut |body| most = most.max(body.compiled.scratch_bytes(1)));
         most.saturating_add(self.memory.memory.bytes() as u64)
     }
@@ -135,6 +135,16 @@ impl PassProgram {
         let blocks = self.wave.iter().flat_map(|wave| &wave.blocks);
         blocks.for_each(|block| block.for_each_body(visit));
         self.steps.iter().for_each(|step| step.for_each_body(visit));
+    }
+
+    /// Bytes of a block of rows that runs all passes, of this loop or one in it.
+    fn block_bytes(&self) -> u64 {
+        let inner = self.steps.iter().map(|step| match step {
+            StepProgram::Loop(inner) => inner.block_bytes(),
+            StepProgram::Update(_) | StepProgram::Fused(..) => 0,
+        });
+        let own = self.interchanged.as_ref().map_or(0, |own| own.scratch_bytes());
+        inner.fold(own, u64::max)
     }
 
     fn cost(&self) -> f64 {

@@ -115,3 +115,10 @@ struct Call {
     /// It only stores a value.
     copies: bool,
 }
+
+impl Interchanged {
+    /// Bytes of scratch memory of a task.
+    pub(super) fn scratch_bytes(&self) -> u64 {
+        self.scratch as u64
+    }
+}
