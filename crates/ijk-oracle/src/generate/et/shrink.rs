@@ -3,7 +3,7 @@
 use super::loops::without;
 use super::{EtCase, print_et};
 use crate::generate::Layout;
-use ijk_syntax::et::ast::{Index, Program, Statement, Value};
+use ijk_syntax::et::ast::{Along, Index, Program, Statement, Value};
 use ijk_types::Scalar;
 
 /// Most attempts.
@@ -177,19 +177,7 @@ fn values(value: &Value) -> Vec<Value> {
                 },
             );
         }
-        Value::Along(along) => {
-            let with = |of: Value, place| {
-                Value::Along(Box::new(ijk_syntax::et::ast::Along {
-                    of,
-                    place,
-                    ..(**along).clone()
-                }))
-            };
-            all.extend(values(&along.of).into_iter().map(|of| with(of, along.place.clone())));
-            all.extend(along.place.iter().map(|_| with(along.of.clone(), None)));
-            let places = along.place.iter().flat_map(indices);
-            all.extend(places.map(|place| with(along.of.clone(), Some(place))));
-        }
+        Value::Along(along) => all.extend(along_values(along)),
         Value::Element(access) => {
             replace(
                 &access.indices,
@@ -206,6 +194,15 @@ fn values(value: &Value) -> Vec<Value> {
         _ => {}
     }
     all
+}
+
+/// A value along an axis with smaller parts.
+fn along_values(along: &Along) -> Vec<Value> {
+    let with = |of: Value, place| Value::Along(Box::new(Along { of, place, ..along.clone() }));
+    let of = values(&along.of).into_iter().map(|of| with(of, along.place.clone()));
+    let without = along.place.iter().map(|_| with(along.of.clone(), None));
+    let places = along.place.iter().flat_map(indices);
+    of.chain(without).chain(places.map(|place| with(along.of.clone(), Some(place)))).collect()
 }
 
 fn with_terms(value: &Value, terms: Vec<(bool, Value)>) -> Value {
