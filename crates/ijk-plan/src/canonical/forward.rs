@@ -3,6 +3,7 @@
 //! Such copies are left where functions moved behind a reduction cancel: `t[b] =min -x[b,d]`, `y[b] = -t[b]` is the
 //! maximum of `x`.
 
+use crate::graph::index::plain_axes;
 use crate::graph::{ExprNode, Graph, Stmt};
 use ijk_ir::core::ArrayId;
 
@@ -10,8 +11,8 @@ use ijk_ir::core::ArrayId;
 pub(crate) fn forward_copies(graph: &mut Graph) {
     let mut at = 0;
     while at < graph.statements.len() {
-        let (stmt, uses) = (&graph.statements[at], graph.uses());
-        let from = source(graph, stmt).filter(|from| uses[from.0 as usize] == 1);
+        let from = source(graph, &graph.statements[at]);
+        let from = from.filter(|from| graph.uses()[from.0 as usize] == 1);
         let made = from.and_then(|from| graph.definitions()[from.0 as usize]);
         match made {
             Some(made) => {
@@ -28,11 +29,9 @@ fn source(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
     let Some(ExprNode::Access(from, index)) = stmt.as_leaf() else { return None };
     let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
     let (own, to) = (graph.array(*from), graph.array(stmt.out));
-    let axes: Option<Vec<usize>> =
-        index.iter().map(|e| e.as_axis().map(|axis| axis.0 as usize)).collect();
-    let whole = axes.is_some_and(|axes| {
+    let whole = plain_axes(index).is_some_and(|axes| {
         let each = axes.iter().zip(&own.shape).all(|(&a, &n)| stmt.axes[a].extent == n);
-        each && axes.len() == stmt.axes.len() && (0..axes.len()).all(|a| axes.contains(&a))
+        each && axes.len() == stmt.axes.len()
     });
     let same = own.dtype == to.dtype && own.shape == to.shape && *index == stmt.out_index;
     let shown = [&graph.inputs, &graph.outputs, &graph.fallible].into_iter().flatten();

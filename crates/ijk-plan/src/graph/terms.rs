@@ -48,15 +48,7 @@ impl Algebra {
 
     /// The identity of the multiplication.
     pub(crate) fn one(&self) -> Scalar {
-        let monoid = match self.op {
-            BinaryOp::Add => Monoid::Add,
-            BinaryOp::Max => Monoid::Max,
-            BinaryOp::Min => Monoid::Min,
-            BinaryOp::And => Monoid::And,
-            BinaryOp::Or => Monoid::Or,
-            _ => Monoid::Mul,
-        };
-        scalar::identity(monoid, self.dtype)
+        scalar::identity(Monoid::from_op(self.op).unwrap_or(Monoid::Mul), self.dtype)
     }
 
     /// Tells whether signs of factors can be moved to the sum.
