@@ -117,7 +117,7 @@ unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin:
                 step(sums, first + u, L::read_partial(at(first + u), thin.m));
             }
         }
-        for k in partial.max(whole)..thin.steps {
+        for k in partial..thin.steps {
             step(&mut sums[k % U], k, L::read_partial(at(k), thin.m));
         }
         let mut half = U / 2;

@@ -1,73 +1,9 @@
 //! Elements of arrays as functions of the row and the pass.
 
 use super::super::compile::rest;
-use ijk_plan::plan::loops::{FixedAxis, LoopBuffer, PassRange, PassWindow, Position};
+use ijk_plan::plan::loops::{LoopBuffer, PassWindow, Position};
 use ijk_types::DType;
 use smallvec::SmallVec;
-
-/// Positions of which one must be in bounds.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct PassSpan {
-    pub least: Position,
-    pub greatest: Position,
-    pub extent: i64,
-}
-
-impl PassSpan {
-    /// Of a condition; none unless it is affine.
-    pub fn of(range: &PassRange) -> Option<Self> {
-        let affine = range.least.affine().and(range.greatest.affine()).is_some();
-        affine.then(|| Self {
-            least: range.least.clone(),
-            greatest: range.greatest.clone(),
-            extent: range.extent,
-        })
-    }
-
-    /// Of a fixed axis of an array.
-    pub fn of_axis(axis: &FixedAxis, array: &LoopBuffer) -> Option<Self> {
-        let extent = i64::try_from(*array.shape.get(axis.axis)?).ok()?;
-        axis.position.affine()?;
-        Some(Self { least: axis.position.clone(), greatest: axis.position.clone(), extent })
-    }
-}
-
-/// The first element of a window: `constant + Σ coefficient · coordinate`, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct First {
-    pub constant: i64,
-    /// By coordinate, without zeros.
-    pub terms: SmallVec<[(u32, i64); 2]>,
-}
-
-impl First {
-    /// Of a window; none unless all positions are affine.
-    pub fn of(window: &PassWindow, array: &LoopBuffer) -> Option<Self> {
-        let size = array.dtype.size() as i64;
-        let mut first = Self { constant: 0, terms: SmallVec::new() };
-        for fixed in &window.fixed {
-            let stride = (*array.strides.get(fixed.axis)? as i64).checked_mul(size)?;
-            let (constant, terms) = fixed.position.affine()?;
-            first.constant = first.constant.checked_add(constant.checked_mul(stride)?)?;
-            for &(coordinate, by) in terms {
-                let by = by.checked_mul(stride)?;
-                match first.terms.iter_mut().find(|(own, _)| *own == coordinate) {
-                    Some((_, sum)) => *sum = sum.checked_add(by)?,
-                    None => first.terms.push((coordinate, by)),
-                }
-            }
-        }
-        first.terms.retain(|(_, by)| *by != 0);
-        first.terms.sort_unstable();
-        Some(first)
-    }
-
-    /// Bytes from a value of a coordinate to the next.
-    pub fn step(&self, coordinate: usize) -> i64 {
-        let own = self.terms.iter().find(|(n, _)| *n as usize == coordinate);
-        own.map_or(0, |(_, by)| *by)
-    }
-}
 
 /// An access of a nest to a buffer: offset, and stride along each axis of rows, in elements.
 pub(super) struct RowAccess<'a> {
@@ -115,7 +51,6 @@ impl RowAxes {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StreamDraft {
     pub window: PassWindow,
-    pub first: First,
     pub dtype: DType,
     /// Offset, and stride along each axis of rows, in bytes.
     pub offset: isize,
@@ -125,31 +60,43 @@ pub(super) struct StreamDraft {
 }
 
 impl StreamDraft {
-    /// Bytes from its element of a row to that of another stream of the same kind, which differs in constants alone.
-    pub fn distance(&self, other: &Self) -> Option<i64> {
-        let same = self.window.array == other.window.array
-            && self.first.terms == other.first.terms
-            && self.strides == other.strides;
-        let own = (self.first.constant, self.offset as i64);
-        let theirs = (other.first.constant, other.offset as i64);
-        same.then(|| theirs.0.wrapping_add(theirs.1).wrapping_sub(own.0.wrapping_add(own.1)))
+    /// Passes, in increasing order of a coordinate, by which the elements of another stream are behind its own: those of
+    /// the same array and rows, at another position on one axis. Elements of the array lie between them.
+    pub fn behind(&self, other: &Self, coordinate: usize) -> Option<i64> {
+        let (own, theirs) = (&self.window, &other.window);
+        let same = own.array == theirs.array && own.fixed.len() == theirs.fixed.len();
+        if !same || self.strides != other.strides || self.offset != other.offset {
+            return None;
+        }
+        let (mut moving, mut apart) = (0, None);
+        for fixed in &own.fixed {
+            let other = theirs.fixed.iter().find(|other| other.axis == fixed.axis)?;
+            moving += usize::from(step(&fixed.position, coordinate) != 0);
+            if fixed.position != other.position && apart.replace((fixed, other)).is_some() {
+                return None;
+            }
+        }
+        match apart {
+            None => Some(0),
+            Some((fixed, other)) => {
+                let ((from, terms), (to, others)) =
+                    fixed.position.affine().zip(other.position.affine())?;
+                let by = step(&fixed.position, coordinate);
+                let distance = to.checked_sub(from)?;
+                let whole = moving == 1 && terms == others && by != 0 && distance % by == 0;
+                whole.then(|| distance / by)
+            }
+        }
     }
 
-    /// The same for a stream whose windows differ in the position on one axis alone, which moves with the coordinate:
-    /// then elements of the array lie between theirs, from pass to pass.
-    pub fn behind(&self, other: &Self, coordinate: usize) -> Option<i64> {
-        let moves = |position: &Position| {
-            let terms = position.affine().map_or(&[][..], |(_, terms)| terms);
-            terms.iter().any(|(n, by)| *n as usize == coordinate && *by != 0)
-        };
-        let fixed = &self.window.fixed;
-        let moving = fixed.iter().filter(|own| moves(&own.position)).count();
-        let alike = fixed.iter().all(|own| {
-            let theirs = other.window.fixed.iter().find(|theirs| theirs.axis == own.axis);
-            let same = theirs.is_some_and(|theirs| theirs.position == own.position);
-            same || (moving == 1 && theirs.is_some() && moves(&own.position))
-        });
-        let alike = alike && fixed.len() == other.window.fixed.len();
-        self.distance(other).filter(|_| self.offset == other.offset && alike)
+    /// Returns true if its elements change with a coordinate.
+    pub fn moves(&self, coordinate: usize) -> bool {
+        self.window.fixed.iter().any(|fixed| step(&fixed.position, coordinate) != 0)
     }
+}
+
+/// The change of a position from a value of a coordinate to the next.
+fn step(position: &Position, coordinate: usize) -> i64 {
+    let terms = position.affine().map_or(&[][..], |(_, terms)| terms);
+    terms.iter().filter(|(n, _)| *n as usize == coordinate).map(|(_, by)| by).sum()
 }

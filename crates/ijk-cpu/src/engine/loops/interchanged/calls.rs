@@ -122,9 +122,9 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
 
     /// Stores the value of a nest.
     fn store(&mut self, nest: &Nest, to: RowElement, value: Typed) -> Option<()> {
-        let value = match (nest.reduce, &to) {
-            (None, _) => value,
-            (Some(Reducer::Monoid(monoid)), _) => {
+        let value = match nest.reduce {
+            None => value,
+            Some(Reducer::Monoid(monoid)) => {
                 let former = self.read(to.clone(), nest.store.dtype)?;
                 self.binary(monoid.op(), former, value)?
             }
@@ -150,8 +150,7 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
         if value.operand == PassOperand::Stream(stream) {
             return;
         }
-        let moves = moves(value.dtype, self.level);
-        let kernel = if self.is_splat(value) { moves.splat } else { moves.copy };
+        let kernel = self.copy_of(value);
         let (to, from) = (PassOperand::Stream(stream), [value.operand; 3]);
         self.calls.push(Call { kernel, to, from, copies: true });
         let draft = &*self.draft;
@@ -185,9 +184,14 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
         if self.is_splat(value) { self.copied(value) } else { value }
     }
 
-    fn copied(&mut self, value: Typed) -> Typed {
+    /// The kernel that copies a value to one element for each row.
+    fn copy_of(&self, value: Typed) -> TileKernel {
         let moves = moves(value.dtype, self.level);
-        let kernel = if self.is_splat(value) { moves.splat } else { moves.copy };
+        if self.is_splat(value) { moves.splat } else { moves.copy }
+    }
+
+    fn copied(&mut self, value: Typed) -> Typed {
+        let kernel = self.copy_of(value);
         self.call(kernel, value.dtype, [value; 3])
     }
 
@@ -240,7 +244,7 @@ impl<'d, 'p> CallBuilder<'d, 'p> {
             constants,
             cells,
             calls,
-            spans: std::mem::take(&mut draft.spans),
+            ranges: std::mem::take(&mut draft.ranges),
         }
     }
 }

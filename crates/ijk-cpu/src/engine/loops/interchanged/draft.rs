@@ -1,9 +1,9 @@
 //! The elements that the updates of a pass read and write, row by row.
 
 use super::super::address::may_overlap;
-use super::access::{First, PassSpan, RowAccess, RowAxes, StreamDraft};
-use ijk_plan::plan::loops::{LoopBuffer, PassSource, PassUpdate, PassWindow};
-use ijk_plan::plan::{Base, BufferId, Nest, Node, Place, Start, Step};
+use super::access::{RowAccess, RowAxes, StreamDraft};
+use ijk_plan::plan::loops::{FixedAxis, LoopBuffer, PassRange, PassSource, PassUpdate, PassWindow};
+use ijk_plan::plan::{Base, BufferId, Load, Nest, NestAxis, Node, Place, Start, Step};
 use ijk_types::Reducer;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -17,7 +17,8 @@ pub(super) struct Draft<'p> {
     pub streams: Vec<StreamDraft>,
     /// For each array that is written the axes that rows go along.
     axes: HashMap<usize, RowAxes>,
-    pub spans: Vec<PassSpan>,
+    /// Positions that must be in bounds in a pass.
+    pub ranges: Vec<PassRange>,
     /// Streams in the order in which a pass reads or writes them.
     pub uses: Vec<Use>,
 }
@@ -45,15 +46,14 @@ pub(super) struct RowOrder(SmallVec<[usize; 4]>);
 impl RowOrder {
     /// Of a nest that computes each element by itself.
     pub fn of(nest: &Nest) -> Option<Self> {
-        let combines = match nest.reduce {
-            None => false,
+        let alone = match nest.reduce {
+            None => true,
             Some(Reducer::Monoid(_)) => nest.start == Start::Existing,
-            Some(_) => return None,
+            Some(_) => false,
         };
-        let own =
-            |axis: &ijk_plan::plan::NestAxis| !axis.reduced && !axis.collides && axis.extent > 0;
+        let own = |axis: &NestAxis| !axis.reduced && !axis.collides && axis.extent > 0;
         let stores = nest.store.offset.is_none() && nest.axes.iter().all(own);
-        if !stores || (nest.reduce.is_some() && !combines) {
+        if !stores || !alone {
             return None;
         }
         let known = |node: &Node| {
@@ -89,14 +89,14 @@ impl<'p> Draft<'p> {
             rows: None,
             streams: Vec::new(),
             axes: HashMap::new(),
-            spans: Vec::new(),
+            ranges: Vec::new(),
             uses: Vec::new(),
         }
     }
 
     /// Adds the streams of an update; none unless all its steps compute rows by themselves.
     pub fn add(&mut self, update: &PassUpdate) -> Option<()> {
-        self.add_spans(update)?;
+        self.add_ranges(update)?;
         let mut stored: Vec<&PassWindow> = Vec::new();
         for step in &update.plan.steps {
             let nest = elementwise(step)?;
@@ -111,7 +111,7 @@ impl<'p> Draft<'p> {
                 {
                     return None;
                 }
-                let read = self.element(update, load.base, order.strides(&load.strides))?;
+                let read = self.load(update, load, &order)?;
                 self.note(&read, Use::Read);
             }
             let store = self.store(update, nest, &order)?;
@@ -134,7 +134,7 @@ impl<'p> Draft<'p> {
     /// Returns true unless two streams have no element in common in any pass.
     pub fn meet(&self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|n| &self.streams[n]);
-        a.window.array == b.window.array && a.distance(b).is_none_or(|bytes| bytes == 0)
+        may_overlap(&a.window, &b.window, 1)
     }
 
     fn note(&mut self, element: &RowElement, of: fn(usize) -> Use) {
@@ -143,22 +143,30 @@ impl<'p> Draft<'p> {
         }
     }
 
-    /// Adds the positions that must be in bounds.
-    fn add_spans(&mut self, update: &PassUpdate) -> Option<()> {
-        let mut spans: Vec<PassSpan> =
-            update.conditions.iter().map(PassSpan::of).collect::<Option<_>>()?;
+    /// Adds the positions that must be in bounds; none unless all are affine.
+    fn add_ranges(&mut self, update: &PassUpdate) -> Option<()> {
         let inputs = update.inputs.iter().filter_map(|input| match input {
             PassSource::Window(window) => Some(window),
             PassSource::Coordinate(_) => None,
         });
+        let mut ranges = update.conditions.clone();
         for window in inputs.chain(update.outputs.iter().map(|output| &output.window)) {
             let array = self.arrays.get(window.array)?;
-            for fixed in &window.fixed {
-                spans.push(PassSpan::of_axis(fixed, array)?);
+            for FixedAxis { axis, position, .. } in &window.fixed {
+                let extent = i64::try_from(*array.shape.get(*axis)?).ok()?;
+                ranges.push(PassRange {
+                    least: position.clone(),
+                    greatest: position.clone(),
+                    extent,
+                });
             }
         }
-        let new = spans.into_iter().filter(|span| !self.spans.contains(span));
-        self.spans.extend(new.collect::<Vec<_>>());
+        for range in ranges {
+            range.least.affine().and(range.greatest.affine())?;
+            if !self.ranges.contains(&range) {
+                self.ranges.push(range);
+            }
+        }
         Some(())
     }
 
@@ -176,7 +184,7 @@ impl<'p> Draft<'p> {
     pub fn load(
         &mut self,
         update: &PassUpdate,
-        load: &ijk_plan::plan::Load,
+        load: &Load,
         order: &RowOrder,
     ) -> Option<RowElement> {
         self.element(update, load.base, order.strides(&load.strides))
@@ -221,7 +229,6 @@ impl<'p> Draft<'p> {
         };
         let draft = StreamDraft {
             window: window.clone(),
-            first: First::of(window, array)?,
             dtype: array.dtype,
             offset: access.offset * size,
             strides,

@@ -79,13 +79,13 @@ impl BlockLayout {
             if own.along == size || self.splats[n] || own.packed.is_some() {
                 continue;
             }
-            let by = stream.first.step(coordinate);
-            let by = if descending { by.wrapping_neg() } else { by };
+            let moves = stream.moves(coordinate);
             // All streams of its kind, with their distances in passes.
             let mut members: Vec<(usize, i64)> = Vec::new();
             for (m, other) in draft.streams.iter().enumerate() {
                 let apart = stream.behind(other, coordinate);
-                let apart = apart.and_then(|bytes| passes(bytes, by));
+                let apart = apart.map(|passes| if descending { -passes } else { passes });
+                let apart = apart.filter(|n| n.unsigned_abs() <= INTERCHANGED_REACH as u64);
                 let own = other.written && other.window.array == stream.window.array;
                 match apart {
                     Some(apart) => members.push((m, apart)),
@@ -101,7 +101,7 @@ impl BlockLayout {
             let first = members.iter().find(|(_, apart)| *apart == least)?.0;
             let pack = self.packs.len();
             let (reads, writes) = self.uses(draft, pack)?;
-            if by == 0 && writes.is_some() {
+            if !moves && writes.is_some() {
                 return None;
             }
             self.packs.push(Pack {
@@ -109,7 +109,7 @@ impl BlockLayout {
                 at: 0,
                 step: 0,
                 size: size as usize,
-                moves: by != 0,
+                moves,
                 reach: (greatest - least) as usize,
                 copier: Copier::new(stream.dtype, level),
                 reads,
@@ -185,16 +185,6 @@ impl Pack {
     /// Passes whose elements it has, for `depth` passes of the loop.
     pub(super) fn passes(&self, depth: usize) -> usize {
         if self.moves { depth + self.reach } else { 1 }
-    }
-}
-
-/// Number of passes of a distance in bytes.
-fn passes(bytes: i64, step: i64) -> Option<i64> {
-    match (bytes, step) {
-        (0, _) => Some(0),
-        (_, 0) => None,
-        _ if bytes % step != 0 => None,
-        _ => Some(bytes / step).filter(|n| n.unsigned_abs() <= INTERCHANGED_REACH as u64),
     }
 }
 

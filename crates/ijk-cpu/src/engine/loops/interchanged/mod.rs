@@ -24,7 +24,7 @@ mod run;
 use super::address::MovingWindow;
 use crate::copy::Copier;
 use crate::nest::TileKernel;
-use access::PassSpan;
+use ijk_plan::plan::loops::PassRange;
 use smallvec::SmallVec;
 
 pub(super) use compile::compile;
@@ -54,7 +54,7 @@ pub(in crate::engine) struct Interchanged {
     cells: Vec<(usize, usize)>,
     calls: Vec<Call>,
     /// Positions that must be in bounds in a pass.
-    spans: Vec<PassSpan>,
+    ranges: Vec<PassRange>,
     /// Estimated nanoseconds of a row in a pass.
     cost: f64,
 }
@@ -95,7 +95,7 @@ struct Pack {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PackReads {
     All,
-    /// Those of so many passes from the first on.
+    /// The elements of this number of leading passes.
     First(usize),
 }
 

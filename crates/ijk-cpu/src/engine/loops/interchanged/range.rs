@@ -1,7 +1,7 @@
 //! Passes in which no update is left out.
 
 use super::Interchanged;
-use super::access::PassSpan;
+use ijk_plan::plan::loops::PassRange;
 use std::ops::Range;
 
 impl Interchanged {
@@ -15,11 +15,11 @@ impl Interchanged {
     ) -> Range<i64> {
         let mut at: smallvec::SmallVec<[i64; 8]> = coordinates.into();
         let mut range = (0, i128::from(passes));
-        for span in &self.spans {
+        for own in &self.ranges {
             let mut value = |coordinate: i64| {
                 at.truncate(coordinates.len());
                 at.push(coordinate);
-                span.bounds(&at)
+                bounds(own, &at)
             };
             let (first, second) = match descending {
                 true => (value(passes - 1), value(passes - 2)),
@@ -36,13 +36,11 @@ impl Interchanged {
     }
 }
 
-impl PassSpan {
-    /// Numbers that are not negative where it is in bounds; affine functions of each coordinate.
-    fn bounds(&self, coordinates: &[i64]) -> [i64; 4] {
-        let (least, greatest) = (self.least.at(coordinates), self.greatest.at(coordinates));
-        let last = self.extent.wrapping_sub(1);
-        [greatest, last.wrapping_sub(least), greatest.wrapping_sub(least), last]
-    }
+/// Numbers that are not negative where a range is in bounds; affine functions of each coordinate.
+fn bounds(own: &PassRange, coordinates: &[i64]) -> [i64; 4] {
+    let (least, greatest) = (own.least.at(coordinates), own.greatest.at(coordinates));
+    let last = own.extent.wrapping_sub(1);
+    [greatest, last.wrapping_sub(least), greatest.wrapping_sub(least), last]
 }
 
 /// The part of a range of passes in which an affine function, with these values in the first two passes, is not
