@@ -30,7 +30,7 @@ const BODIES: &[&str] = &[
     "n[] = n[] * 0.5 + t\n    m[t] = n[]",
 ];
 
-/// What arrays have before the loop.
+/// Statements that give arrays their elements before the loop.
 const BEFORE: &[&str] =
     &["s[b] = w[b]", "n[] = 1.0", "z[b,t] = x[b,t]", "y[b,t] = x[b,t]", "y[t,b] = x[b,t]"];
 

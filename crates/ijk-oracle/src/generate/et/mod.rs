@@ -73,7 +73,7 @@ impl EtCase {
         Self { source: print_et(&program, Some(&mut rng)), bound, dims, ranks, seed: run }
     }
 
-    /// A loop with about so many rows, each computed from itself alone, and so many passes.
+    /// A loop of about `rows` independent rows and `passes` passes.
     pub fn row_loop(seed: u64, rows: usize, passes: usize) -> Self {
         Self::unbound(rows::rows_of(&mut Rng::new(seed), rows, passes))
     }
