@@ -59,13 +59,11 @@ impl LoopRun<'_> {
             }
         }
         let before: BTreeMap<String, Bounded> = self.arrays.clone();
-        let known = |name: &String, weak: &WeakArrays| {
-            let strong = || Some(Type::strong(before.get(name)?.dtype));
-            weak.get(name).copied().or_else(strong)
+        let known = |name: &String| {
+            let dtype = before.get(name)?.dtype;
+            Some((name.clone(), self.weak.type_of(name, dtype)))
         };
-        let types =
-            assigned.iter().filter_map(|name| Some((name.clone(), known(name, self.weak)?)));
-        let types_before: BTreeMap<String, Type> = types.collect();
+        let types_before: BTreeMap<String, Type> = assigned.iter().filter_map(known).collect();
         for _ in 0..=ROUNDS_PER_ARRAY * assigned.len() {
             let mut types = types_before.clone();
             for n in body.clone() {
@@ -75,11 +73,9 @@ impl LoopRun<'_> {
             for (name, t) in types {
                 let t = t.stored();
                 let Some(array) = self.arrays.get_mut(&name) else { continue };
-                let found = self.weak.get(&name).copied().unwrap_or(Type::strong(array.dtype));
-                same &= found == t;
+                same &= self.weak.type_of(&name, array.dtype) == t;
                 array.dtype = t.dtype;
-                self.weak.remove(&name);
-                self.weak.extend(t.weak.then_some((name, t)));
+                self.weak.note(&name, t);
             }
             if same {
                 break;
@@ -105,19 +101,14 @@ impl LoopRun<'_> {
             variables: &variables,
             weak: self.weak,
         };
-        let own =
-            self.type_of(&statement.left.array.text, scope.array(&statement.left.array.text)?);
+        let name = &statement.left.array.text;
+        let own = self.weak.type_of(name, scope.array(name)?.dtype);
         scope.places_of(&statement.left)?;
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: 0, site: 0 };
         match value(&mut compiler, statement, Some(own))?.1.dtype {
             found if found == own.dtype => Ok(()),
             found => Err(EtError::Type(found)),
         }
-    }
-
-    /// The type of an array's elements.
-    fn type_of(&self, name: &str, array: &Bounded) -> Type {
-        self.weak.get(name).copied().unwrap_or(Type::strong(array.dtype))
     }
 
     /// Fails if the condition of a loop has no value or is no bool, also if no pass runs.
@@ -149,7 +140,7 @@ impl LoopRun<'_> {
             let shape = sized(&scope.places_of(&statement.left)?)?;
             let cells = vec![Cell::exact(Scalar::I64(0)); size(&shape)];
             self.arrays.insert(name.clone(), Bounded { dtype: DType::I64, shape, cells });
-            self.weak.insert(name.clone(), Type::weak(DType::I64));
+            self.weak.note(name, Type::weak(DType::I64));
         }
         let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
         let (arrays, variables) = (&*self.arrays, &variables[..]);
@@ -266,7 +257,7 @@ impl LoopRun<'_> {
         let old = scope.array(name)?;
         let site = site_of(self.program, n);
         let mut compiler = Compiler { scope, reads: Vec::new(), seed: self.seed, site };
-        let (term, t) = value(&mut compiler, statement, Some(self.type_of(name, old)))?;
+        let (term, t) = value(&mut compiler, statement, Some(self.weak.type_of(name, old.dtype)))?;
         let dtype = t.dtype;
         if dtype != old.dtype {
             return Err(EtError::Type(dtype));

@@ -107,7 +107,7 @@ pub fn evaluate_et(
 ) -> Result<EtEvaluation, EtError> {
     let halves = program.statements.iter().any(|s| s.value.any(&is_half_cast));
     let mut run = EtEvaluation { halves, ..EtEvaluation::default() };
-    let mut weak = WeakArrays::new();
+    let mut weak = WeakArrays::default();
     run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));
     run.note_halves();
     let mut assigned: Vec<&str> = Vec::new();
@@ -141,8 +141,7 @@ pub fn evaluate_et(
             let known = (&run.arrays, &weak);
             let (array, t, points) = statement::run(statement, shapes, known, seed, site)?;
             run.points.push(points);
-            weak.remove(name);
-            weak.extend(t.weak.then(|| (name.to_string(), t)));
+            weak.note(name, t);
             run.arrays.insert(name.into(), array);
             run.note_halves();
         }

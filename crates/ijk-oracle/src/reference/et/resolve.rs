@@ -16,6 +16,7 @@ pub(crate) struct Scope<'a> {
     pub arrays: &'a BTreeMap<String, Bounded>,
     /// The variables, in order.
     pub variables: &'a [String],
+    /// Those of them whose elements are weak.
     pub weak: &'a WeakArrays,
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn run(
     let mut compiler = Compiler { scope, reads: Vec::new(), seed, site };
     let former = old.filter(|_| statement.assign.accumulate);
     let name = &statement.left.array.text;
-    let former = former.map(|old| weak.get(name).copied().unwrap_or(Type::strong(old.dtype)));
+    let former = former.map(|old| weak.type_of(name, old.dtype));
     let (term, t) = value(&mut compiler, statement, former)?;
     let dtype = t.dtype;
     let (reads, pass) = (&compiler.reads[..], &[][..]);

@@ -151,8 +151,8 @@ impl<'a> Compiler<'a> {
             Value::Element(access) => {
                 let element = self.scope.element(access)?;
                 let dtype = element.array.dtype;
-                let weak = self.scope.weak.get(&access.array.text).copied();
-                Ok((self.read(Read::Element(element)), weak.unwrap_or(Type::strong(dtype))))
+                let t = self.scope.weak.type_of(&access.array.text, dtype);
+                Ok((self.read(Read::Element(element)), t))
             }
             Value::Tuple(name) => self.only_component(&name.text),
             Value::Dims { of, coord, .. } => self.extent(of, coord.as_deref()),

@@ -14,7 +14,21 @@ pub(crate) struct Type {
 }
 
 /// Arrays whose elements are weak, with their types.
-pub(crate) type WeakArrays = std::collections::BTreeMap<String, Type>;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WeakArrays(std::collections::BTreeMap<String, Type>);
+
+impl WeakArrays {
+    /// The type of the elements of an array of this element type.
+    pub fn type_of(&self, name: &str, dtype: DType) -> Type {
+        self.0.get(name).copied().unwrap_or(Type::strong(dtype))
+    }
+
+    /// Notes the type of an array's elements.
+    pub fn note(&mut self, name: &str, t: Type) {
+        self.0.remove(name);
+        self.0.extend(t.weak.then(|| (name.to_owned(), t)));
+    }
+}
 
 impl Type {
     pub const fn strong(dtype: DType) -> Self {
