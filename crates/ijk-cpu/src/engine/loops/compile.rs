@@ -137,6 +137,11 @@ impl PassProgram {
         self.steps.iter().for_each(|step| step.for_each_body(visit));
     }
 
+    /// The coordinate of a pass, which counts from 0 in the order of the loop, if it has one axis.
+    pub(super) fn coordinate(&self, pass: i64) -> i64 {
+        if self.descending { self.extents[0] - 1 - pass } else { pass }
+    }
+
     /// Bytes of a block of rows that runs all passes, of this loop or one in it.
     fn block_bytes(&self) -> u64 {
         let inner = self.steps.iter().map(|step| match step {

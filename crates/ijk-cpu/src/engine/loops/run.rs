@@ -176,15 +176,14 @@ impl LoopRun<'_> {
             return unsafe { self.diagonals(&loops) };
         }
         if let Some(program) = &own.interchanged {
-            let at = |pass| if own.descending { own.extents[0] - 1 - pass } else { pass };
-            let range = program.range(&self.coordinates, own.extents[0], own.descending);
+            let range = program.range(&self.coordinates, own);
             // SAFETY: guaranteed by the caller.
             unsafe {
-                self.each(own, 0..range.start, at)?;
-                if !self.interchanged(program, &range, at)? {
-                    self.each(own, range.clone(), at)?;
+                self.each(own, 0..range.start)?;
+                if !self.interchanged(program, own, &range)? {
+                    self.each(own, range.clone())?;
                 }
-                return self.each(own, range.end..own.extents[0], at);
+                return self.each(own, range.end..own.extents[0]);
             }
         }
         let (around, last) = (self.coordinates.len(), |n: &i64| n - 1);
@@ -193,14 +192,8 @@ impl LoopRun<'_> {
             false => self.coordinates.extend(own.extents.iter().map(|_| 0)),
         }
         loop {
-            for n in around..self.coordinates.len() {
-                self.set_cell(n);
-            }
-            for step in &own.steps {
-                // SAFETY: guaranteed by the caller.
-                unsafe { self.step(step) }?;
-            }
-            self.passed()?;
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.pass(own, around) }?;
             // SAFETY: as above.
             let ends = flag.is_some_and(|flag| unsafe { flag.read() } != 0);
             if ends || !advance(&mut self.coordinates[around..], &own.extents, own.descending) {
@@ -211,30 +204,30 @@ impl LoopRun<'_> {
         Ok(())
     }
 
-    /// Runs a range of passes of a loop with one axis, one after another; `at` has the coordinate of a pass.
+    /// Runs a range of passes of a loop with one axis, one after another.
     ///
     /// # Safety
     /// As for [`Self::passes`].
-    unsafe fn each(
-        &mut self,
-        own: &PassProgram,
-        range: Range<i64>,
-        at: impl Fn(i64) -> i64,
-    ) -> Result<(), RunError> {
+    unsafe fn each(&mut self, own: &PassProgram, range: Range<i64>) -> Result<(), RunError> {
         let around = self.coordinates.len();
         for pass in range {
-            self.coordinates.push(at(pass));
-            self.set_cell(around);
+            self.coordinates.push(own.coordinate(pass));
             // SAFETY: guaranteed by the caller.
-            own.steps.iter().try_for_each(|step| unsafe { self.step(step) })?;
+            unsafe { self.pass(own, around) }?;
             self.coordinates.truncate(around);
-            self.passed()?;
         }
         Ok(())
     }
 
-    /// Counts a pass; an error if the run has been cancelled.
-    fn passed(&mut self) -> Result<(), RunError> {
+    /// Runs the steps of a pass, whose own coordinates follow those of `around` axes; an error if the run has been
+    /// cancelled.
+    ///
+    /// # Safety
+    /// As for [`Self::passes`].
+    unsafe fn pass(&mut self, own: &PassProgram, around: usize) -> Result<(), RunError> {
+        (around..self.coordinates.len()).for_each(|n| self.set_cell(n));
+        // SAFETY: guaranteed by the caller.
+        own.steps.iter().try_for_each(|step| unsafe { self.step(step) })?;
         self.passes = self.passes.wrapping_add(1);
         match self.passes.is_multiple_of(PASSES_PER_QUESTION) && self.workers.have_ended() {
             true => Err(RunError::Interrupted),

@@ -16,11 +16,7 @@ pub(super) struct WaveRun<'w> {
 impl WaveRun<'_> {
     /// The coordinates of a pass, which count from 0 in the order of the loops.
     fn coordinates(&self, outer: i64, inner: i64) -> [i64; 2] {
-        let of = |own: &PassProgram, at: i64| match own.descending {
-            true => own.extents[0] - 1 - at,
-            false => at,
-        };
-        [of(self.outer, outer), of(self.inner, inner)]
+        [self.outer.coordinate(outer), self.inner.coordinate(inner)]
     }
 }
 

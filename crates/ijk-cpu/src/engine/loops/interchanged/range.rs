@@ -1,30 +1,28 @@
 //! Passes in which no update is left out.
 
 use super::Interchanged;
+use crate::engine::loops::compile::PassProgram;
 use ijk_plan::plan::loops::PassRange;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 impl Interchanged {
-    /// The passes, counted in the order of the loop, in which every update runs. `coordinates` are those of the loops
-    /// around, `passes` the number of passes.
+    /// The passes of its loop, counted in their order, in which every update runs. `coordinates` are those of the loops
+    /// around.
     pub(in crate::engine::loops) fn range(
         &self,
         coordinates: &[i64],
-        passes: i64,
-        descending: bool,
+        looped: &PassProgram,
     ) -> Range<i64> {
-        let mut at: smallvec::SmallVec<[i64; 8]> = coordinates.into();
-        let mut range = (0, i128::from(passes));
+        let mut at: SmallVec<[i64; 8]> = coordinates.into();
+        let mut range = (0, i128::from(looped.extents[0]));
         for own in &self.ranges {
-            let mut value = |coordinate: i64| {
+            let mut value = |pass: i64| {
                 at.truncate(coordinates.len());
-                at.push(coordinate);
+                at.push(looped.coordinate(pass));
                 bounds(own, &at)
             };
-            let (first, second) = match descending {
-                true => (value(passes - 1), value(passes - 2)),
-                false => (value(0), value(1)),
-            };
+            let (first, second) = (value(0), value(1));
             for (first, second) in first.into_iter().zip(second) {
                 range = not_negative(range, i128::from(first), i128::from(second));
             }

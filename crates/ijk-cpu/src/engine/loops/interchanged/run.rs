@@ -2,6 +2,7 @@
 
 use super::{Interchanged, Pack, PackReads, PassOperand};
 use crate::copy::CopySide;
+use crate::engine::loops::compile::PassProgram;
 use crate::engine::loops::run::LoopRun;
 use crate::error::RunError;
 use crate::runtime::scratch::ScratchPool;
@@ -42,17 +43,17 @@ impl LoopRun<'_> {
     pub(in crate::engine::loops) unsafe fn interchanged(
         &mut self,
         program: &Interchanged,
+        looped: &PassProgram,
         range: &Range<i64>,
-        at: impl Fn(i64) -> i64,
     ) -> Result<bool, RunError> {
         if range.end - range.start < FEWEST_PASSES {
             return Ok(false);
         }
         let mut coordinates = self.coordinates.clone();
         coordinates.truncate(program.coordinate);
-        coordinates.push(at(range.start));
+        coordinates.push(looped.coordinate(range.start));
         let mut next = coordinates.clone();
-        next[program.coordinate] = at(range.start + 1);
+        next[program.coordinate] = looped.coordinate(range.start + 1);
         let mut streams = SmallVec::new();
         for stream in &program.streams {
             let array = self.arrays[stream.window.array];
