@@ -8,6 +8,8 @@ import numpy as np
 
 from .tree import Input
 
+LINE = 64
+
 
 def values(one: Input, sizes: dict[str, int]) -> np.ndarray:
     """The data of the base program, the same in every run."""
@@ -31,6 +33,17 @@ def laid_out(array: np.ndarray, views: tuple[tuple, ...]) -> np.ndarray:
     for name, *arguments in views:
         array = VIEWS[name](array, *arguments)
     return array
+
+
+def touched(array: np.ndarray) -> int:
+    """Bytes of the cache lines that hold the elements of an array."""
+    run, runs = array.itemsize, 1
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(array.strides, array.shape)):
+        if step < run + LINE:
+            run += step * (extent - 1)
+        else:
+            runs *= extent
+    return runs * (run if run > LINE else LINE if runs > 1 else run)
 
 
 def turn(array, order):

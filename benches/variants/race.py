@@ -15,9 +15,10 @@ from peers.clock import least, repeat
 from peers.race import difference
 
 from .classes import Class
+from .data import touched
 from .reference import evaluate
 from .run import Arrays, as_base, ready
-from .tree import Program
+from .tree import Program, letters
 
 TOLERANCE = 1e-4
 # Below this time another ratio is allowed, since the overhead of calls matters.
@@ -44,6 +45,8 @@ class Variant:
     problem: str | None = None
     seconds: float = math.inf
     ratio: float = math.nan
+    # Bytes that it moves at least, with whole cache lines of arrays with gaps.
+    bytes: int = 0
 
     def limit(self, fastest: float) -> float:
         """The ratio that is allowed."""
@@ -56,7 +59,7 @@ class Result:
 
     of: Class
     variants: list[Variant] = field(default_factory=list)
-    # Bytes of arguments and result of the base program.
+    # Bytes that the base program moves at least.
     bytes: int = 0
 
     def fastest(self) -> Variant | None:
@@ -94,12 +97,13 @@ def race(
     base = of.program(small)
     given = arrays.of(base)
     expected = evaluate(base, given)
-    result.bytes = 4 * expected.size + sum(array.nbytes for array in given.values())
+    result.bytes = moved(base, given, expected)
     for number, v in enumerate(result.variants):
         if notice:
             notice(number)
         try:
             v.run, v.source = ready(v.program, arrays.of(v.program), rules.engine())
+            v.bytes = moved(v.program, arrays.of(v.program), expected)
             v.problem = wrong(expected, as_base(v.program, np.asarray(v.run())))
         except Exception as error:
             v.problem = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
@@ -115,6 +119,15 @@ def race(
     for v in result.variants:
         v.run = None
     return result
+
+
+def moved(program: Program, given: dict[str, np.ndarray], result: np.ndarray) -> int:
+    """Bytes of arguments, of the result, and twice of what calls of einsum hand on."""
+    sizes = dict(program.sizes)
+    between = 0
+    if program.front == "einsum":
+        between = sum(math.prod(sizes[letter] for letter in letters(one.target)) for one in program.statements[:-1])
+    return 4 * result.size + 8 * between + sum(map(touched, given.values()))
 
 
 def wrong(expected: np.ndarray, found: np.ndarray) -> str | None:

@@ -30,13 +30,14 @@ class Report:
         wrong = len(result.variants) - len(right)
         return said + (f", {wrong} WRONG" if wrong else "")
 
-    def bound(self, result: Result) -> float:
-        """Lower bound of seconds, from bytes and operations."""
-        return max(result.bytes / self.rates[0], result.of.count() / self.rates[1])
+    def bound(self, result: Result, v: Variant | None = None) -> float:
+        """Lower bound of seconds, from bytes and operations, of the base program or of a variant."""
+        moved = v.bytes if v else result.bytes
+        return max(moved / self.rates[0], result.of.count() / self.rates[1])
 
     def within(self, result: Result, v: Variant) -> bool:
         """True if a slow variant is at its own lower bound."""
-        return v.seconds <= 1.5 * self.bound(result)
+        return v.seconds <= 1.5 * self.bound(result, v)
 
     def conclusion(self, most: int) -> str:
         """Wrong results, shares, and the slowest variants with their texts."""
@@ -58,7 +59,7 @@ class Report:
         for r, v in over[:most]:
             lines.append(
                 f"{v.ratio:7.2f}  {r.of.name}: {duration(v.seconds)}, fastest {duration(r.fastest().seconds)},"
-                f" bound {duration(self.bound(r))}\n        {told(v)}\n        by {', '.join(v.program.rules) or 'nothing'}"
+                f" bound {duration(self.bound(r, v))}\n        {told(v)}\n        by {', '.join(v.program.rules) or 'nothing'}"
                 f"\n        fastest: {told(r.fastest())}"
             )
         return "\n".join(lines)
@@ -84,6 +85,7 @@ class Report:
                         "rules": v.program.rules,
                         "seconds": None if v.problem else v.seconds,
                         "ratio": None if v.problem else v.ratio,
+                        "bound_seconds": self.bound(r, v),
                         "problem": v.problem,
                     }
                     for v in r.variants

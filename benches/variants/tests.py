@@ -57,6 +57,28 @@ class Trees(unittest.TestCase):
         self.assertEqual(subscripts(product), [("ik,kj->ij", ["a", "b"], "y")])
 
 
+class Bounds(unittest.TestCase):
+    """Bytes that are moved at least."""
+
+    def test_whole_lines_of_arrays_with_gaps(self):
+        from .data import touched
+
+        dense = np.ones((64, 32), np.float32)
+        self.assertEqual(touched(dense), dense.nbytes)
+        self.assertEqual(touched(dense[::2]), dense.nbytes // 2)
+        self.assertEqual(touched(dense.T[:, ::-1]), dense.nbytes)
+        self.assertEqual(touched(dense[:, 0]), 64 * 64)
+        self.assertEqual(touched(np.broadcast_to(dense[0], (9, 32))), 128)
+
+    def test_what_calls_hand_on(self):
+        from .race import moved
+
+        base = NAMED["product"].program()
+        given = arguments(base)
+        result = np.ones(10, np.float32)
+        self.assertEqual(moved(base, given, result), 40 + sum(array.nbytes for array in given.values()))
+
+
 class Data(unittest.TestCase):
     """Arrays and their storage."""
 
@@ -128,7 +150,7 @@ class Reports(unittest.TestCase):
         from .race import Result, Variant, compare
 
         one = NAMED["mean of rows"]
-        result = Result(one, [Variant(one.program(), seconds=s) for s in seconds], bytes=10**6)
+        result = Result(one, [Variant(one.program(), seconds=s, bytes=10**6) for s in seconds], bytes=10**6)
         compare(result)
         return result
 
