@@ -243,9 +243,9 @@ impl ChainLink {
 
 impl Chain {
     /// Destination of its elements, by the index of the first.
-    pub(super) fn places(&self, dst: *mut u8, stream: bool) -> impl Fn(usize) -> Destination {
+    pub(super) fn places(&self, dst: *mut u8) -> impl Fn(usize) -> Destination {
         let size = self.dtype.size();
-        move |first| Destination { first: dst.wrapping_add(first * size), stream }
+        move |first| Destination { first: dst.wrapping_add(first * size), stream: false }
     }
 
     /// Returns true if a call processes at most one row.
@@ -262,6 +262,17 @@ pub(super) struct Source {
     pub(super) over: Over,
     /// Bytes of an element.
     pub(super) size: usize,
+}
+
+impl Source {
+    /// Bytes from the elements of a row of points to those of the next.
+    pub(super) fn row_step(&self, length: usize) -> usize {
+        match self.over {
+            Over::One | Over::Columns => 0,
+            Over::Rows => self.size,
+            Over::Points => length * self.size,
+        }
+    }
 }
 
 impl Map {

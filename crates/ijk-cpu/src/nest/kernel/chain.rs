@@ -17,6 +17,10 @@ use ijk_types::DType;
 
 pub(crate) use link::{Compare, Link, LinkCode, LinkOp};
 
+/// Vectors of a block of long rows, of which processors with half of the registers take half; and of short rows.
+const LONG_BLOCKS: usize = 16;
+const SHORT_BLOCKS: usize = 8;
+
 /// Returns true for element types with compiled chains.
 pub(crate) fn chains(t: DType, level: Level) -> bool {
     // NEON's instruction differs in the sign of zeros; the portable level has too few registers.
@@ -36,73 +40,117 @@ pub(crate) fn streams(level: Level) -> bool {
     level.name() == "avx512"
 }
 
-/// Computes the chain `links` for `n` elements of type `t` into a destination.
-///
-/// # Safety
-/// `to` has room for `n` elements, which overlap no operand; operands have `n` elements, or one if broadcast; only the
-/// first link is a start; [`chains`] holds for the type. Streaming stores need a [`fence`](crate::copy::fence) before
-/// other threads read.
-pub(crate) unsafe fn chain(level: Level, t: DType, n: usize, to: Destination, links: &[Link]) {
-    let stream = to.stream && to.first.addr().is_multiple_of(LINE);
-    let chain = ChainCall { n, dst: to.first, stream, links };
-    match t {
-        DType::F64 => level.run(Double(chain)),
-        _ => level.run(Single(chain)),
+/// Rows of values: their number, the elements of each, and the bytes from one to the next in the destination.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChainRows {
+    pub count: usize,
+    pub length: usize,
+    pub step: isize,
+}
+
+impl ChainRows {
+    /// A single row.
+    pub fn one(length: usize) -> Self {
+        Self { count: 1, length, step: 0 }
     }
 }
 
+/// Computes the chain `links` for rows of elements of type `t` into a destination; the operands of links are advanced
+/// to the last row.
+///
+/// # Safety
+/// `to` has room for the rows, which overlap no operand; operands have as many rows, with a row's elements or one if
+/// broadcast; only the first link is a start; [`chains`] holds for the type. Streaming stores need a
+/// [`fence`](crate::copy::fence) before other threads read.
+pub(crate) unsafe fn chain(
+    level: Level,
+    t: DType,
+    rows: ChainRows,
+    to: Destination,
+    links: &mut [Link],
+) {
+    let chain = AllRows { rows, to, links };
+    let long = rows.length * t.size() >= LONG_BLOCKS * if streams(level) { 64 } else { 32 };
+    match (t, long) {
+        (DType::F64, true) => level.run(Double::<true>(chain)),
+        (DType::F64, false) => level.run(Double::<false>(chain)),
+        (_, true) => level.run(Single::<true>(chain)),
+        (_, false) => level.run(Single::<false>(chain)),
+    }
+}
+
+struct AllRows<'a> {
+    rows: ChainRows,
+    to: Destination,
+    links: &'a mut [Link],
+}
+
+/// Rows of at least `LONG_BLOCKS` vectors if `LONG`: each length has a function of its own, which has all registers.
+struct Single<'a, const LONG: bool>(AllRows<'a>);
+struct Double<'a, const LONG: bool>(AllRows<'a>);
+
+impl<const LONG: bool> Kernel for Single<'_, LONG> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        // SAFETY: guaranteed by the caller of `chain`, which constructs it.
+        unsafe { self.0.run_fused::<S, S::F32, LONG>(simd) }
+    }
+}
+
+impl<const LONG: bool> Kernel for Double<'_, LONG> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        // SAFETY: as in the kernel for `f32`.
+        unsafe { self.0.run_fused::<S, S::F64, LONG>(simd) }
+    }
+}
+
+impl AllRows<'_> {
+    /// Executes at levels that [have chains](chains); the code of others is removed.
+    ///
+    /// # Safety
+    /// As for [`chain`], for elements of the vector's type.
+    #[inline(always)]
+    unsafe fn run_fused<S: Simd, V: Value + Vector<Simd = S>, const LONG: bool>(self, simd: S) {
+        if !S::FUSED {
+            return;
+        }
+        let Self { rows, to, links } = self;
+        for row in 0..rows.count {
+            if row > 0 {
+                links.iter_mut().for_each(Link::next_row);
+            }
+            let dst = to.first.wrapping_offset(row as isize * rows.step);
+            let stream = to.stream && dst.addr().is_multiple_of(LINE);
+            // SAFETY: guaranteed by the caller; links are advanced to this row.
+            unsafe { ChainRow { n: rows.length, dst, stream, links }.run::<V, LONG>(simd) };
+        }
+    }
+}
+
+/// A row of values.
 #[derive(Clone, Copy)]
-struct ChainCall<'a> {
+struct ChainRow<'a> {
     n: usize,
     dst: *mut u8,
     stream: bool,
     links: &'a [Link],
 }
 
-struct Single<'a>(ChainCall<'a>);
-struct Double<'a>(ChainCall<'a>);
-
-impl Kernel for Single<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        // SAFETY: guaranteed by the caller of `chain`, which constructs it.
-        unsafe { self.0.run_fused::<S, S::F32>(simd) }
-    }
-}
-
-impl Kernel for Double<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        // SAFETY: as in the kernel for `f32`.
-        unsafe { self.0.run_fused::<S, S::F64>(simd) }
-    }
-}
-
-impl ChainCall<'_> {
-    /// Executes at levels that [have chains](chains); the code of others is removed.
-    ///
+impl ChainRow<'_> {
     /// # Safety
     /// As for [`chain`], for elements of the vector's type.
     #[inline(always)]
-    unsafe fn run_fused<S: Simd, V: Value + Vector<Simd = S>>(self, simd: S) {
-        if S::FUSED {
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.run::<V>(simd) }
-        }
-    }
-
-    /// # Safety
-    /// As for [`run_fused`](Self::run_fused).
-    #[inline(always)]
-    unsafe fn run<V: Value>(self, simd: V::Simd) {
+    unsafe fn run<V: Value, const LONG: bool>(self, simd: V::Simd) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             // Values take half of the registers; operands need a few.
             match V::Simd::REGISTERS {
-                32.. => self.blocks::<V, 16>(simd),
-                _ => self.blocks::<V, 8>(simd),
+                _ if !LONG => self.blocks::<V, SHORT_BLOCKS>(simd),
+                32.. => self.blocks::<V, LONG_BLOCKS>(simd),
+                _ => self.blocks::<V, { LONG_BLOCKS / 2 }>(simd),
             }
         }
     }
@@ -111,7 +159,7 @@ impl ChainCall<'_> {
     /// dispatch each link once more.
     ///
     /// # Safety
-    /// As for [`run_fused`](Self::run_fused).
+    /// As for [`run`](Self::run).
     #[inline(always)]
     unsafe fn blocks<V: Value, const K: usize>(self, simd: V::Simd) {
         let block = K * V::LANES;
@@ -138,7 +186,7 @@ impl ChainCall<'_> {
     /// Processes `K` vectors from an element on, or a partial vector if `PART`.
     ///
     /// # Safety
-    /// As for [`run_fused`](Self::run_fused); these elements are within `n`.
+    /// As for [`run`](Self::run); these elements are within `n`.
     #[inline(always)]
     unsafe fn vectors<V: Value, const K: usize, const PART: bool>(self, simd: V::Simd, at: usize) {
         let mut values = [V::splat(simd, 0.into()); K];

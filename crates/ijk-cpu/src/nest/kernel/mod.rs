@@ -21,7 +21,9 @@ mod strips;
 mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
-pub(crate) use chain::{Compare, Destination, Link, LinkCode, LinkOp, chain, chains, streams};
+pub(crate) use chain::{
+    ChainRows, Compare, Destination, Link, LinkCode, LinkOp, chain, chains, streams,
+};
 pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::TileKernel;

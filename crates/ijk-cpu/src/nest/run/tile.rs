@@ -59,7 +59,7 @@ impl<'a> Worker<'a> {
                 }
                 Instruction::Chain(chain) => {
                     let dst = self.slots[chain.dst as usize];
-                    self.links(chain, CHAIN_STRIP, chain.places(dst, false), ask);
+                    self.chain_strips(chain, CHAIN_STRIP, chain.places(dst), ask);
                 }
                 _ => self.step(instruction),
             }
@@ -192,8 +192,7 @@ impl<'a> Worker<'a> {
                 }
                 [first @ .., Instruction::Chain(chain)] => {
                     self.steps(first);
-                    let place = |first| Destination { first: place(first), stream: false };
-                    self.links_of(chain, row, usize::MAX, place, |_, _| {});
+                    self.chain(chain, Destination { first: out, stream: false }, Some(step));
                 }
                 all => {
                     self.steps(all);
@@ -223,13 +222,13 @@ impl<'a> Worker<'a> {
                     if stream.strips && out.addr().is_multiple_of(LINE) && streams(chain.level) =>
                 {
                     self.steps(first);
-                    self.links(chain, usize::MAX, chain.places(out, true), |_, _| {});
+                    self.chain(chain, Destination { first: out, stream: true }, None);
                 }
                 [first @ .., Instruction::Chain(chain)] if stream.strips => {
                     self.steps(first);
                     let dst = self.slots[value];
                     let strip = Destination { first: dst, stream: false };
-                    self.links(
+                    self.chain_strips(
                         chain,
                         CHAIN_STRIP,
                         |_| strip,
@@ -309,7 +308,7 @@ impl<'a> Worker<'a> {
             Instruction::Chain(chain) => {
                 let dst = self.slots[chain.dst as usize];
                 // SAFETY: the whole value or rows of it; operands are computed.
-                unsafe { self.links(chain, usize::MAX, chain.places(dst, false), |_, _| {}) };
+                unsafe { self.chain(chain, Destination { first: dst, stream: false }, None) };
             }
             // SAFETY: operands are computed.
             Instruction::Select { map, register } => unsafe { self.select(map, *register) },

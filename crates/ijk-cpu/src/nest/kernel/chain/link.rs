@@ -168,9 +168,19 @@ pub(crate) struct Link {
     /// Addresses of the operand, or of the two factors of a product; and of the two compared operands. Those that the
     /// function does not have are arbitrary.
     pub operands: [*const u8; 3],
+    /// Bytes from one row of each operand to the next.
+    pub rows: [usize; 3],
 }
 
 impl Link {
+    /// Advances the operands by a row.
+    #[inline(always)]
+    pub fn next_row(&mut self) {
+        for (operand, row) in self.operands.iter_mut().zip(self.rows) {
+            *operand = operand.wrapping_add(row);
+        }
+    }
+
     /// Advances the operands by a number of elements.
     pub fn advance(&mut self, elements: usize) {
         for (operand, one) in self.operands.iter_mut().zip(self.code.ones) {

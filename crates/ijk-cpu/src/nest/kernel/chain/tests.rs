@@ -87,7 +87,7 @@ fn check<T: Real>() {
         .flat_map(|level| OPS.map(|first| (level, first)))
         .flat_map(|(level, first)| OPS.map(|second| (level, first, second)))
     {
-        let lengths = [0, 1, 15, 16, 130, 257, 290];
+        let lengths = [0, 1, 15, 16, 130, 136, 257, 264, 290];
         for (n, one) in lengths.into_iter().zip([true, false].into_iter().cycle()) {
             let (product, z) = (n % 2 == 0 && !first.compares(), &x[5..]);
             let operand = |one, from: &[T]| (one, from.as_ptr().cast::<u8>());
@@ -96,18 +96,24 @@ fn check<T: Real>() {
                     operands.swap(0, 1);
                 }
                 let code = LinkCode::new(op, product, operands.map(|(one, _)| one));
-                Link { code, size: size_of::<T>(), operands: operands.map(|(_, first)| first) }
+                let rows = operands.map(|(one, _)| if one { 0 } else { n / 2 * size_of::<T>() });
+                let operands = operands.map(|(_, first)| first);
+                Link { code, size: size_of::<T>(), operands, rows }
             };
             let start = operand(false, &x);
-            let links = [
+            let mut links = [
                 link(LinkOp::Start, false, [start; 3]),
                 link(first, product, [operand(one, &y), operand(!one, z), start]),
                 link(second, false, [operand(!one, z), operand(false, &y), operand(one, &x)]),
             ];
+            let rows = match n % 4 {
+                0 => ChainRows { count: 2, length: n / 2, step: (n / 2 * size_of::<T>()) as isize },
+                _ => ChainRows::one(n),
+            };
             let mut out = vec![T::default(); n];
             let to = Destination { first: out.as_mut_ptr().cast(), stream: n % 3 == 0 };
             // SAFETY: operands have `n` elements, or one.
-            unsafe { chain(level, T::DTYPE, n, to, &links) };
+            unsafe { chain(level, T::DTYPE, rows, to, &mut links) };
             for (k, &got) in out.iter().enumerate() {
                 let with = |from: &[T], one: bool| from[if one { 0 } else { k }].into_scalar();
                 let start = with(&x, false);
