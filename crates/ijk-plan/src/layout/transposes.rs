@@ -1,9 +1,10 @@
 //! Transposing copies for statements whose operands and output are contiguous along different axes.
 //!
-//! `y[d,b] = x[b,d] / t[b]` reads rows of `x` and writes columns of `y`: each lane of a vector is on another cache
-//! line. A blocked transposing copy takes a part of that time. So a map is stored in the order of its operands, and
-//! transposed afterwards; an operand in another order than the output and all other operands is transposed first, also
-//! for windows and scatters; and rows that are scattered into strided ones are combined in a transposed array.
+//! `y[d,b] = x[b,d] + z[b,d]` reads rows of `x` and writes columns of `y`: each lane of a vector is on another cache
+//! line. A map of one such operand transposes tiles of it in cache. For several, a blocked transposing copy takes a
+//! part of the time: the map is stored in the order of its operands, and transposed afterwards. An operand of windows
+//! and scatters in another order than the output is transposed first, and rows that are scattered into strided ones
+//! are combined in a transposed array.
 
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds::one_each;
@@ -114,6 +115,9 @@ impl Turn {
         if across.is_empty() {
             return Self::default();
         }
+        if is_map(graph, stmt) && std::env::var("NOTURN").is_ok() {
+            return Self::default();
+        }
         if !is_map(graph, stmt) {
             // Contractions and folds read rows in any order, except windows.
             let windows = across.iter().filter(|read| read.is_window(along));
@@ -121,6 +125,10 @@ impl Turn {
                 out: None,
                 operands: windows.map(|read| read.operand(graph, along)).collect(),
             };
+        }
+        // A nest transposes tiles of one operand as it reads them.
+        if matches!(&across[..], [read] if !read.is_gather()) {
+            return Self::default();
         }
         let wide = |axis: usize| stmt.axes[axis].extent >= MIN_ROW;
         let pays = |read: &LargeRead<'_>| read.is_gather() || wide(along) && wide(read.along);
