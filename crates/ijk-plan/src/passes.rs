@@ -6,7 +6,7 @@ use crate::domain::{bounds, peel, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
 use crate::layout::{Layout, argreduce, axis_order, gathered, rows, tables};
-use crate::layout::{transposed_reductions, transposes};
+use crate::layout::{reversed, transposed_reductions, transposes};
 
 /// A pass over a graph.
 pub(crate) struct Pass {
@@ -105,7 +105,9 @@ type CopyPass = fn(&Graph, &Layout) -> Option<Graph>;
 
 /// The passes that copy operands, in their order, after all others: their copies are dropped first under memory
 /// pressure.
-const COPY_PASSES: [(&str, CopyPass); 3] = [
+const COPY_PASSES: [(&str, CopyPass); 4] = [
+    // Needs statements in their final form. Leaves operands of reductions in one direction.
+    ("reversed", reversed::copied),
     // Needs statements in their final form. Leaves operands and outputs contiguous along the same axis.
     ("transposes", transposes::copied),
     // Needs what is gathered to be final. Leaves gathered tables with contiguous rows.

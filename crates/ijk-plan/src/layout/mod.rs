@@ -8,6 +8,7 @@ pub(crate) mod axis_order;
 mod caller;
 pub(crate) mod gathered;
 pub(crate) mod reordered;
+pub(crate) mod reversed;
 pub(crate) mod rows;
 pub(crate) mod tables;
 pub(crate) mod transposed_reductions;
