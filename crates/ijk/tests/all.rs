@@ -26,3 +26,4 @@ mod random_programs;
 mod resolved;
 mod rows;
 mod seeds;
+mod storage;

@@ -248,7 +248,7 @@ impl<'a> Body<'a> {
             Over::One => 1,
             Over::Rows => self.tile / row,
             Over::Columns => row,
-            Over::Points => self.tile,
+            Over::Points | Over::Apart(_) => self.tile,
         };
         self.slot(elements * dtype.size())
     }
@@ -415,7 +415,7 @@ impl<'a> Body<'a> {
             return Ok(Operand { slot, over, ..operand });
         }
         let moves = moves(operand.dtype, self.lowering.level);
-        let kernel = if operand.over == Over::Columns { moves.copy } else { moves.splat };
+        let kernel = if operand.over.is_one_a_row() { moves.splat } else { moves.copy };
         let spread = self.map_to(kernel, operand.dtype, [operand; 3], over)?;
         self.full.push((operand.slot, over, spread.slot));
         Ok(spread)
@@ -439,7 +439,7 @@ impl<'a> Body<'a> {
         };
         let over = a.over.join(b.over);
         // Operands with one element in each call of the kernel.
-        let is_splat = |x: &Operand| x.over != over && x.over != Over::Columns;
+        let is_splat = |x: &Operand| x.over != over && x.over.is_one_a_row();
         let mut sources = [a, b];
         if !kernel::takes_splat(op, a.dtype) {
             for source in sources.iter_mut().filter(|x| is_splat(x)) {

@@ -37,6 +37,8 @@ pub(super) struct Wishes {
     pub distinct: bool,
     /// True if elements are only copied, so that a tile may exceed L1.
     pub moves: bool,
+    /// True if operands are those of functions, which read rows with gaps between them where they are stored.
+    pub computes: bool,
 }
 
 /// An axis as a loop over blocks of `tile` points.
@@ -225,12 +227,15 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         let next =
             (0..axes.len()).filter(free).filter(fits).min_by_key(|&a| nearness(&axes[a], axes));
         let Some(a) = next else { break };
-        if side >= GAPPED_ROW && !wishes.moves && leaves_gaps(axes, vector, a) {
+        let long = side >= GAPPED_ROW && !wishes.moves;
+        let [loads, store] = [false, true].map(|store| long && leaves_gaps(axes, vector, a, store));
+        // Functions read two axes of a tile where they are stored.
+        if store || loads && !(wishes.computes && chosen.len() == 1) {
             break;
         }
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
-        if side < axes[a].extent {
+        if loads || side < axes[a].extent {
             break;
         }
         room /= side;
@@ -238,12 +243,16 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     chosen.into_iter().rev().collect()
 }
 
-/// True if rows along `vector` that differ in `a` have gaps between them in some operand.
-fn leaves_gaps(axes: &[Axis], vector: usize, a: usize) -> bool {
+/// True if rows along `vector` that differ in `a` have gaps between them: in the output if `store`, else in an operand.
+fn leaves_gaps(axes: &[Axis], vector: usize, a: usize, store: bool) -> bool {
     let (row, outer) = (&axes[vector], &axes[a]);
-    let operands = row.loads.iter().zip(&outer.loads).chain([(&row.store, &outer.store)]);
-    let apart = |inner: isize, outer: isize| outer != 0 && outer != inner * row.extent as isize;
-    operands.into_iter().any(|(&inner, &outer)| inner.unsigned_abs() == 1 && apart(inner, outer))
+    let apart = |inner: isize, outer: isize| {
+        inner.unsigned_abs() == 1 && outer != 0 && outer != inner * row.extent as isize
+    };
+    match store {
+        true => apart(row.store, outer.store),
+        false => row.loads.iter().zip(&outer.loads).any(|(&inner, &outer)| apart(inner, outer)),
+    }
 }
 
 /// Sort key of axes: their stride in the output, or in the loads of a reduction.
@@ -314,7 +323,8 @@ mod tests {
         }
     }
 
-    const WISHES: Wishes = Wishes { tile: 1024, ordered: false, distinct: false, moves: false };
+    const WISHES: Wishes =
+        Wishes { tile: 1024, ordered: false, distinct: false, moves: false, computes: false };
 
     #[test]
     fn contiguous_axes_merge() {

@@ -176,7 +176,7 @@ impl Lowering<'_> {
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
         let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
-        Wishes { tile, ordered, distinct, moves }
+        Wishes { tile, ordered, distinct, moves, computes: computed > 0 }
     }
 
     /// Returns true if the value is a function of an operator that one fused instruction computes.
@@ -190,7 +190,7 @@ impl Lowering<'_> {
     }
 
     /// Returns true if the value is computed by chains only, which need few registers.
-    fn is_chain(&self) -> bool {
+    pub fn is_chain(&self) -> bool {
         let links = self.nest.body.iter().zip(&self.checked.types).all(|(node, t)| match node {
             Node::Load(_) | Node::Const(_) => true,
             Node::Unary(UnaryOp::Cast(to), x) => {

@@ -266,11 +266,12 @@ pub(super) struct Source {
 
 impl Source {
     /// Bytes from the elements of a row of points to those of the next.
-    pub(super) fn row_step(&self, length: usize) -> usize {
+    pub(super) fn row_step(&self, length: usize) -> isize {
         match self.over {
             Over::One | Over::Columns => 0,
-            Over::Rows => self.size,
-            Over::Points => length * self.size,
+            Over::Rows => self.size as isize,
+            Over::Points => (length * self.size) as isize,
+            Over::Apart(step) => step,
         }
     }
 }
@@ -294,12 +295,15 @@ pub(super) enum Over {
     Columns,
     /// One for each point.
     Points,
+    /// One for each point, in rows that are this number of bytes apart: operands that are read where they are stored.
+    Apart(isize),
 }
 
 impl Over {
     /// Extent of a function of two values.
     pub(super) fn join(self, other: Self) -> Self {
         match (self, other) {
+            (Self::Apart(_), _) | (_, Self::Apart(_)) => Self::Points,
             (a, b) if a == b => a,
             (Self::One, other) | (other, Self::One) => other,
             _ => Self::Points,
@@ -311,9 +315,9 @@ impl Over {
         matches!(self, Self::One | Self::Rows)
     }
 
-    /// Returns true if it is neither one element for the tile nor one for each point.
+    /// Returns true if its elements are neither one for the tile nor contiguous for all points.
     fn is_partial(self) -> bool {
-        matches!(self, Self::Rows | Self::Columns)
+        matches!(self, Self::Rows | Self::Columns | Self::Apart(_))
     }
 }
 

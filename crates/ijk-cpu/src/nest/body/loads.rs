@@ -6,8 +6,7 @@ use crate::error::Fault;
 use crate::nest::geometry::Axis;
 use crate::nest::lower::{is_dense, place};
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
-use crate::tuning::time::KERNEL_CALL_ROW;
-use crate::tuning::time::{LOADED_POINT, PACKED_POINT};
+use crate::tuning::time::{CHAIN_CALL_ROW, KERNEL_CALL_ROW, LOADED_POINT, PACKED_POINT};
 
 impl Body<'_> {
     pub(super) fn load(&mut self, n: usize) -> Result<Operand, Fault> {
@@ -19,7 +18,7 @@ impl Body<'_> {
         }
         let inner = &probe.place.inner[..];
         let direct = match over {
-            Over::One => true,
+            Over::One | Over::Apart(_) => true,
             Over::Rows => is_dense(self.geometry, &inner[..inner.len() - 1], dtype.size()),
             Over::Columns => true,
             _ => is_dense(self.geometry, inner, dtype.size()),
@@ -44,12 +43,21 @@ impl Body<'_> {
         match place.inner.split_last() {
             _ if still(&place.inner) => Over::One,
             _ if row < KERNEL_CALL_ROW => Over::Points,
+            _ if is_dense(self.geometry, &place.inner, size) => Over::Points,
             Some((0, _)) => Over::Rows,
             Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
                 Over::Columns
             }
+            Some((&step, &[apart])) if step == size as isize && row >= self.shortest_apart() => {
+                Over::Apart(apart)
+            }
             _ => Over::Points,
         }
+    }
+
+    /// Least elements of rows that are read where they are stored: a chain of functions of shorter ones is not one.
+    fn shortest_apart(&self) -> usize {
+        if self.lowering.is_chain() { CHAIN_CALL_ROW } else { KERNEL_CALL_ROW }
     }
 
     pub(super) fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {

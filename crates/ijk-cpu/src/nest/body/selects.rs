@@ -9,12 +9,17 @@ use crate::tuning::time::CHEAP_FUNCTION;
 impl Body<'_> {
     pub(super) fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
         let over = c.over.join(a.over).join(b.over);
-        let sources = [self.spread(c, over)?, self.spread(a, over)?, self.spread(b, over)?];
+        let mut sources = [c, a, b];
+        let apart = |operand: &Operand| matches!(operand.over, Over::Apart(_));
+        for source in sources.iter_mut().filter(|source| !apart(source)) {
+            *source = self.spread(*source, over)?;
+        }
         self.finished.nanoseconds += CHEAP_FUNCTION;
         let value = self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)?;
         self.note_select(a.dtype);
         if let Some(Instruction::Map(map)) = self.finished.instructions.last().cloned()
             && over == Over::Points
+            && !sources.iter().any(apart)
         {
             self.finished.instructions.pop();
             self.push(Instruction::Select { map, register: 0 });

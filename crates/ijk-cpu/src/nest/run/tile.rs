@@ -121,13 +121,14 @@ impl<'a> Worker<'a> {
     ) -> (*const u8, usize) {
         let Source { slot, over, size } = *source;
         let (at, step) = match over {
-            _ if over == value => (start, size),
+            _ if over == value => (start * size, size),
             Over::One => (0, 0),
-            Over::Rows => (row, 0),
+            Over::Rows => (row * size, 0),
             Over::Columns => (0, size),
-            Over::Points => (start, size),
+            Over::Points => (start * size, size),
+            Over::Apart(apart) => ((row as isize * apart) as usize, size),
         };
-        (self.slots[slot as usize].wrapping_add(at * size).cast_const(), step)
+        (self.slots[slot as usize].wrapping_add(at).cast_const(), step)
     }
 
     /// Points of a row of the present tile.
@@ -266,7 +267,7 @@ impl<'a> Worker<'a> {
             Over::One => 1,
             Over::Rows => self.points / self.row(),
             Over::Columns => self.row(),
-            Over::Points => self.points,
+            Over::Points | Over::Apart(_) => self.points,
         }
     }
 

@@ -169,7 +169,7 @@ pub(crate) struct Link {
     /// function does not have are arbitrary.
     pub operands: [*const u8; 3],
     /// Bytes from one row of each operand to the next.
-    pub rows: [usize; 3],
+    pub rows: [isize; 3],
 }
 
 impl Link {
@@ -177,7 +177,7 @@ impl Link {
     #[inline(always)]
     pub fn next_row(&mut self) {
         for (operand, row) in self.operands.iter_mut().zip(self.rows) {
-            *operand = operand.wrapping_add(row);
+            *operand = operand.wrapping_offset(row);
         }
     }
 

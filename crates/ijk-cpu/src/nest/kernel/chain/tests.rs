@@ -96,7 +96,8 @@ fn check<T: Real>() {
                     operands.swap(0, 1);
                 }
                 let code = LinkCode::new(op, product, operands.map(|(one, _)| one));
-                let rows = operands.map(|(one, _)| if one { 0 } else { n / 2 * size_of::<T>() });
+                let half = (n / 2 * size_of::<T>()) as isize;
+                let rows = operands.map(|(one, _)| if one { 0 } else { half });
                 let operands = operands.map(|(_, first)| first);
                 Link { code, size: size_of::<T>(), operands, rows }
             };
