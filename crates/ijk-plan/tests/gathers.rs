@@ -302,3 +302,42 @@ fn batches_that_are_neighbours_in_an_operand_are_taken_apart() {
     let (found, plan) = kernels("y[z,i,j] = a[z,i,k] * b[k,j,z]\n\ny", &arguments);
     assert_eq!(found, ["copy", "contract"], "{plan}");
 }
+
+/// Statements that say the same in other words have the same steps.
+#[test]
+fn choices_sides_and_terms_apart_are_what_they_compute() {
+    const A: (&str, DType, &[usize]) = ("a", DType::F64, &[30, 20]);
+    const E: (&str, DType, &[usize]) = ("e", DType::F64, &[40, 20]);
+    const T: (&str, DType, &[usize]) = ("t", DType::F64, &[40]);
+    const S: (&str, DType, &[usize]) = ("s", DType::F64, &[100, 64]);
+    const R: (&str, DType, &[usize]) = ("r", DType::I64, &[80]);
+    let distance = "contract-semiring";
+    let cases: [(&str, &[_], &[&str]); 6] = [
+        (
+            "y[i,j] = WHERE(GT(a[i,d] - e[j,d], -(a[i,d] - e[j,d])), a[i,d] - e[j,d], e[j,d] - a[i,d])\n\ny",
+            &[A, E],
+            &[distance],
+        ),
+        (
+            "y[i,j] = WHERE(LE(a[i,d] - e[j,d], 0), e[j,d] - a[i,d], a[i,d] - e[j,d])\n\ny",
+            &[A, E],
+            &[distance],
+        ),
+        ("y[i,j] = ABS(a[i,d] * 3 - e[j,d] / t[j])\n\ny", &[A, E, T], &["map", "map", distance]),
+        (
+            "u[z,d,o] = x[c[z],d] * w[d,o]\nu[z,d,o] += -0\ny[z,o] = u[z,d,o]\n\ny",
+            &[X, C, W],
+            &["contract", "map"],
+        ),
+        ("y[i,d] = a[i,d]\ny[i,d] += a[i,d]\n\ny", &[A], &["map"]),
+        (
+            "y[n,d] = s[n,d]\ny[r[z],d] += a[z,d] * 2 + 0\n\ny",
+            &[S, R, ("a", DType::F64, &[80, 64])],
+            &["map", "scatter"],
+        ),
+    ];
+    for (source, arguments, expected) in cases {
+        let (found, plan) = kernels(source, arguments);
+        assert_eq!(found, expected, "{source}\n{plan}");
+    }
+}

@@ -2,15 +2,17 @@
 //!
 //! `x[b,t]*COS(k*t)` has one cosine per k and t, but evaluates it for each b; `MOD(x[h+r,w+s], 2)` is a function of an
 //! element, which overlapping windows read many times. Slow functions are stored by the axes that they depend on, or
-//! by elements, and then loaded.
+//! by elements, and then loaded; so are any functions that are the two sides of a contraction, as in
+//! `ABS(a[i,d] - 3*b[j,d])`, whose kernel reads arrays.
 
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
 use crate::graph::expr::{Builder, extract};
 use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
+use crate::select::contraction;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
-use ijk_types::{BinaryOp, DType, UnaryOp};
+use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 
 /// Least number of points that use each hoisted value.
 const MIN_POINTS_PER_VALUE: u64 = 8;
@@ -38,9 +40,22 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
         return stmt;
     }
     let found = functions(graph, &stmt);
+    let stmt = if found.is_empty() { stmt } else { stored(graph, stmt, found) };
+    let found = sides(graph, &stmt);
     if found.is_empty() {
         return stmt;
     }
+    let mut trial = graph.clone();
+    let contraction = stored(&mut trial, stmt.clone(), found);
+    if !contraction::multiplies(&trial, &contraction) {
+        return stmt;
+    }
+    *graph = trial;
+    contraction
+}
+
+/// The statement with these nodes replaced by accesses to arrays that new statements define.
+fn stored(graph: &mut Graph, stmt: Stmt, found: Vec<(usize, HoistDomain)>) -> Stmt {
     let types = graph.node_types(&stmt.value);
     let mut builder = Builder::default();
     let mut places: Vec<u32> = Vec::with_capacity(stmt.value.nodes.len());
@@ -110,6 +125,41 @@ impl HoistDomain {
             }
         }
     }
+}
+
+/// The functions on both sides of an operation under a reduction, if each depends on few of the axes.
+fn sides(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
+    let nodes = &stmt.value.nodes;
+    let binary = |at: u32| match nodes[at as usize] {
+        ExprNode::Binary(_, x, y) if x != y => Some([x, y]),
+        _ => None,
+    };
+    let last = nodes.len() as u32 - 1;
+    // Squares and magnitudes of the operation belong to the kernel.
+    let operands = match nodes[last as usize] {
+        ExprNode::Unary(UnaryOp::Abs, x) => binary(x),
+        ExprNode::Binary(BinaryOp::Mul, x, y) if x == y => binary(x),
+        ExprNode::Binary(BinaryOp::Pow, x, _) => binary(x),
+        _ => binary(last),
+    };
+    let Some(operands) = operands.filter(|_| matches!(stmt.reduce, Some(Reducer::Monoid(_))))
+    else {
+        return Vec::new();
+    };
+    let (axes, points) = (axes_of(nodes), stmt.points());
+    let few = |at: usize| {
+        let extents = axes[at].iter().map(|&axis| stmt.axes[axis as usize].extent);
+        let values = extents.fold(1, u64::saturating_mul);
+        values.saturating_mul(MIN_POINTS_PER_VALUE) <= points && may_move(graph, stmt, at)
+    };
+    let computed = operands.map(|at| at as usize).into_iter().filter(|&at| {
+        matches!(nodes[at], ExprNode::Unary(..) | ExprNode::Binary(..) | ExprNode::Select(..))
+    });
+    let computed: Vec<usize> = computed.collect();
+    if !computed.iter().all(|&at| few(at)) {
+        return Vec::new();
+    }
+    computed.into_iter().map(|at| (at, HoistDomain::Axes(axes[at].clone()))).collect()
 }
 
 /// Nodes to hoist, none of them inside another, with their domains.

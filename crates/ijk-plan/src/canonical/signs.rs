@@ -58,7 +58,7 @@ fn show(graph: &Graph, stmt: &Stmt, own: SignDemand, demand: &mut [SignDemand]) 
     });
     let types = graph.node_types(&stmt.value);
     let complex = types.iter().any(|t| t.is_complex()) || stmt.scan.is_some();
-    let of = signs(stmt, own, |at| types[at as usize].is_float());
+    let of = signs(stmt, (own, graph.strict), |at| types[at as usize].is_float());
     for (node, of) in stmt.value.nodes.iter().zip(of) {
         if let ExprNode::Access(array, _) = node {
             all(*array, if complex { SignDemand::Bits } else { of });
@@ -76,7 +76,7 @@ fn without(graph: &Graph, stmt: &Stmt, own: SignDemand) -> Option<Expr> {
     if types.iter().any(|t| t.is_complex()) {
         return None;
     }
-    let demand = signs(stmt, own, |at| types[at as usize].is_float());
+    let demand = signs(stmt, (own, graph.strict), |at| types[at as usize].is_float());
     let mut builder = Builder::default();
     let mut places: Vec<u32> = Vec::with_capacity(nodes.len());
     for ((node, demand), &dtype) in nodes.iter().zip(demand).zip(&types) {
@@ -87,6 +87,8 @@ fn without(graph: &Graph, stmt: &Stmt, own: SignDemand) -> Option<Expr> {
                 let two = builder.push(ExprNode::Const(two(dtype)));
                 builder.push(ExprNode::Binary(BinaryOp::Mul, x, two))
             }
+            // Opposites of unsigned integers wrap: the greater one is not the magnitude.
+            node if dtype.is_unsigned() => builder.push(node),
             node => push(&mut builder, node, demand),
         });
     }
@@ -110,18 +112,25 @@ fn may_be_for_nothing(node: &ExprNode, nodes: &[ExprNode]) -> bool {
                 |at: &u32| matches!(nodes[*at as usize], ExprNode::Binary(BinaryOp::Sub, ..));
             differs(x) && differs(y)
         }
+        ExprNode::Select(c, ..) => compared(&nodes[*c as usize]).is_some(),
         _ => false,
     }
 }
 
 /// Demand for the sign of each node of a statement's value, given that for its output.
-fn signs(stmt: &Stmt, own: SignDemand, is_float: impl Fn(u32) -> bool) -> Vec<SignDemand> {
+fn signs(
+    stmt: &Stmt,
+    (own, strict): (SignDemand, bool),
+    is_float: impl Fn(u32) -> bool,
+) -> Vec<SignDemand> {
     let nodes = &stmt.value.nodes;
     let mut demand = vec![SignDemand::Magnitude; nodes.len()];
     let root = match (stmt.reduce, stmt.init) {
         (None, _) => own,
         // A sum that starts from 0 is never -0.
         (Some(Reducer::Monoid(Monoid::Add)), Init::Identity(Monoid::Add)) => SignDemand::Value,
+        // Terms of other sums may be added to 0 before they are added to the element.
+        (Some(Reducer::Monoid(Monoid::Add)), _) if !strict => SignDemand::Value,
         (Some(Reducer::Monoid(Monoid::Add | Monoid::Max | Monoid::Min)), _) => {
             if own == SignDemand::Bits { SignDemand::Bits } else { SignDemand::Value }
         }
@@ -206,9 +215,45 @@ fn push(builder: &mut Builder, node: ExprNode, demand: SignDemand) -> u32 {
             }
             ExprNode::Unary(UnaryOp::Neg, magnitude)
         }
+        ExprNode::Select(c, x, y) if are_opposite(builder, x, y, exact) => {
+            match takes_greater(builder, c, x, y) {
+                None => node,
+                Some(greater) => {
+                    let magnitude = builder.push(ExprNode::Unary(UnaryOp::Abs, x));
+                    if greater || demand == SignDemand::Magnitude {
+                        return magnitude;
+                    }
+                    ExprNode::Unary(UnaryOp::Neg, magnitude)
+                }
+            }
+        }
         _ => node,
     };
     builder.push(next)
+}
+
+/// The operands of a comparison of magnitudes, the lesser one first if it holds.
+fn compared(node: &ExprNode) -> Option<[u32; 2]> {
+    use BinaryOp::{Ge, Gt, Le, Lt};
+    match *node {
+        ExprNode::Binary(Lt | Le, less, greater) => Some([less, greater]),
+        ExprNode::Binary(Gt | Ge, greater, less) => Some([less, greater]),
+        _ => None,
+    }
+}
+
+/// Tells whether a choice between the opposites `x` and `y` by the condition `c` takes the greater one, if `c` compares
+/// them, or one of them with 0.
+fn takes_greater(builder: &Builder, c: u32, x: u32, y: u32) -> Option<bool> {
+    let [less, greater] = compared(builder.node(c))?;
+    let zero = |at: u32| is_zero(builder.node(at));
+    match (less, greater) {
+        _ if greater == x && (less == y || zero(less)) => Some(true),
+        _ if less == y && zero(greater) => Some(true),
+        _ if less == x && (greater == y || zero(greater)) => Some(false),
+        _ if greater == y && zero(less) => Some(false),
+        _ => None,
+    }
 }
 
 /// Tells whether two values are opposites, so that their maximum is the magnitude. Both may be 0; the sign of that

@@ -30,7 +30,8 @@ pub(crate) fn bound(graph: &mut Graph) {
     let mut no_negative_zero = vec![false; graph.arrays.len()];
     let statements = std::mem::take(&mut graph.statements).into_iter().map(|stmt| {
         let stmt = skipping(graph, bounded(graph, stmt));
-        let stmt = plain_store(graph, normal_start(graph, stmt), &no_negative_zero);
+        let stmt = combined(graph, normal_start(graph, stmt));
+        let stmt = plain_store(graph, stmt, &no_negative_zero);
         no_negative_zero[stmt.out.0 as usize] = never_negative_zero(&stmt, &no_negative_zero);
         stmt
     });
@@ -269,6 +270,26 @@ fn normal_start(graph: &Graph, mut stmt: Stmt) -> Stmt {
         }
     }
     stmt
+}
+
+/// A reduction that combines one value with each element of an array, as a map of both.
+fn combined(graph: &Graph, stmt: Stmt) -> Stmt {
+    let (Some(Reducer::Monoid(monoid)), Init::From(before)) = (stmt.reduce, stmt.init) else {
+        return stmt;
+    };
+    let (shape, extents) = (&graph.array(stmt.out).shape, stmt.extents());
+    let plain = index::plain_axes(&stmt.out_index);
+    let whole = plain.is_some_and(|axes| axes.len() == extents.len())
+        && coverage::digits(&stmt.out_index, shape, &extents).is_some();
+    let partial = [stmt.out, before].iter().any(|array| graph.partial.contains(array));
+    if !whole || partial || stmt.scan.is_some() || !stmt.guards.is_empty() {
+        return stmt;
+    }
+    let mut value = stmt.value.clone();
+    let last = value.nodes.len() as u32 - 1;
+    value.nodes.push(ExprNode::Access(before, stmt.out_index.clone()));
+    value.nodes.push(ExprNode::Binary(monoid.op(), last + 1, last));
+    Stmt { reduce: None, init: Init::Zero, value, ..stmt }
 }
 
 /// A reduction that combines at most one value with each identity, as a map.
