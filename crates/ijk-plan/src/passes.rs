@@ -108,10 +108,10 @@ type CopyPass = fn(&Graph, &Layout) -> Option<Graph>;
 const COPY_PASSES: [(&str, CopyPass); 4] = [
     // Needs statements in their final form. Leaves operands of reductions in one direction.
     ("reversed", reversed::copied),
+    // Needs what is gathered to be final. Leaves gathered tables with contiguous rows, and reductions in their order.
+    ("tables", tables::copied),
     // Needs statements in their final form. Leaves operands and outputs contiguous along the same axis.
     ("transposes", transposes::copied),
-    // Needs what is gathered to be final. Leaves gathered tables with contiguous rows.
-    ("tables", tables::copied),
     // Needs contractions to be final. Leaves their operands in the order of packing.
     ("rows", rows::copied),
 ];

@@ -8,6 +8,7 @@ use crate::graph::{ExprNode, Graph, Stmt};
 use crate::layout::Layout;
 use crate::layout::reordered::{LazyCopies, Reordered, rebuilt};
 use crate::layout::rows::strides;
+use crate::layout::transposed_reductions;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
 /// Shorter rows are read element by element in any case.
@@ -25,12 +26,14 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
         return None;
     }
     let mut copies = LazyCopies::new(tables);
-    Some(rebuilt(graph.clone(), |graph, mut stmt| {
+    let mut copied = rebuilt(graph.clone(), |graph, mut stmt| {
         let wanted =
             |table: &Reordered, _: &Graph, stmt: &Stmt| gathers(stmt, table.array).next().is_some();
         copies.redirect(graph, &mut stmt, wanted, |index| index.iter().any(reads));
         graph.statements.push(stmt);
-    }))
+    });
+    transposed_reductions::transpose_outputs(&mut copied);
+    Some(copied)
 }
 
 /// The copy of an array with strided rows, if it pays.

@@ -30,13 +30,13 @@ pub(crate) fn reverse_axes(plan: &mut Plan) {
     }
 }
 
-/// Gain of reversing an axis with stride `step` in an array of `elements` elements: only contiguous accesses count.
+/// Weight of contiguous accesses, against that of rows, of which the prefetcher follows both directions.
+const CONTIGUOUS: i128 = 8;
+
+/// Gain of reversing an axis with stride `step` in an array of `elements` elements.
 fn gain(step: isize, elements: usize) -> i128 {
-    match step {
-        -1 => elements as i128,
-        1 => -(elements as i128),
-        _ => 0,
-    }
+    let weight = if step.unsigned_abs() == 1 { CONTIGUOUS } else { 1 };
+    -(step.signum() as i128) * weight * elements as i128
 }
 
 /// Estimated number of elements that an access reaches.
