@@ -172,12 +172,12 @@ def test_what_is_wrong_is_named(bucket, tmp_path):
 
 
 KILLED = """
-import ijk, os, sys, threading, time
+import ijk, os, signal, sys, threading, time
 options = eval(sys.argv[2])
 u = ijk.BigTensor.open(sys.argv[1] + "a.zarr", storage_options=options)
 def kill():
     time.sleep(float(sys.argv[3]))
-    os._exit(9)
+    os.kill(os.getpid(), signal.SIGKILL)
 threading.Thread(target=kill).start()
 (u @ u).write(sys.argv[1] + "c.zarr", workers=1, storage_options=options)
 """
@@ -193,6 +193,40 @@ def test_a_run_that_is_killed_continues(bucket, tmp_path):
     (u @ u).write(bucket.url("c.zarr"), storage_options=bucket.options)
     found = zarr.open_array(bucket.download("c.zarr", tmp_path / "c"), mode="r")
     np.testing.assert_array_equal(found[:], array @ array)
+
+
+FORKED = """
+import ijk, os, sys
+import numpy as np
+url, options = sys.argv[1], eval(sys.argv[2])
+u = ijk.BigTensor.open(url + "a.zarr", storage_options=options)
+whole = u.collect()
+children = []
+for n in range(3):
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(u.collect(), whole)
+        (u @ u).write(f"{url}c{n}.zarr", storage_options=options)
+        os._exit(0 if same else 1)
+    children.append(child)
+(u @ u).write(url + "c.zarr", storage_options=options)
+sys.exit(sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
+"""
+
+
+@bucket_only
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_forked_children_read_and_write_a_bucket(bucket, tmp_path):
+    array = values((30, 30))
+    bucket.upload(written(tmp_path / "a", array, (6, 6)), "a.zarr")
+    arguments = [bucket.url(""), repr(bucket.options)]
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, *arguments], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    for name in ["c", "c0", "c1", "c2"]:
+        found = zarr.open_array(bucket.download(f"{name}.zarr", tmp_path / name), mode="r")
+        np.testing.assert_array_equal(found[:], array @ array)
 
 
 @bucket_only

@@ -76,7 +76,9 @@ pub use run::Executor;
 pub use statement::{apply, apply_instance, apply_program};
 #[cfg(feature = "zarr")]
 pub use store::{Compression, Saved, StoreOptions, ZarrOptions, ZarrScratch, ZarrStore};
-pub use store::{MemoryStore, Outline, RecutCost, Scratch, Sink, Source, Store, url_scheme};
+pub use store::{
+    Incoming, MemoryStore, Outgoing, Outline, RecutCost, Scratch, Sink, Source, Store, url_scheme,
+};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};
 pub use value::{Block, List, Lists, Value};

@@ -3,7 +3,8 @@
 
 use crate::bucket::{BUCKET, Bucket, Fault, Request};
 use ijk_blocks::{
-    BigTensor, Block, Error, Executor, Saved, Source, StoreOptions, ZarrOptions, ZarrStore,
+    BigTensor, Block, Compression, Error, Executor, Saved, Source, StoreOptions, ZarrOptions,
+    ZarrStore,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -101,13 +102,15 @@ fn a_result_that_was_interrupted_continues() {
     let executor = Executor::new().workers(1);
     let save = || executor.save(&matrix(), url("a.zarr"), &options(&bucket));
     let error = save().unwrap_err().to_string();
-    assert!(error.contains("s3://bucket/a.zarr, file c/1/1: PUT http://127.0.0.1:"), "{error}");
+    assert!(error.contains("s3://bucket/a.zarr, file c/"), "{error}");
+    assert!(error.contains(": PUT http://127.0.0.1:"), "{error}");
     assert!(error.contains("403 Forbidden (AccessDenied: As the test wants it.)"), "{error}");
     assert!(error.contains("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"), "{error}");
     let error = open(&bucket, "a.zarr").unwrap_err().to_string();
     assert!(error.contains("it is not finished: 4 of 9 blocks are written"), "{error}");
     bucket.plan(|_| None);
-    bucket.put("a.zarr/c/0/1", b"damaged");
+    let written = bucket.keys().into_iter().find(|key| key.contains("/c/")).unwrap();
+    bucket.put(&written, b"damaged");
     assert_eq!(save().unwrap(), Saved { blocks: 9, computed: 6, damaged: 1 });
     assert_eq!(open(&bucket, "a.zarr").unwrap().collect().unwrap(), matrix().collect().unwrap());
 }
@@ -315,4 +318,112 @@ fn changes_of_inputs_are_noticed() {
     let bytes = bucket.get("a.zarr/c/0/0").unwrap().bytes;
     bucket.put("a.zarr/c/0/0", &bytes);
     assert_ne!(store(&bucket).identity().unwrap(), before);
+}
+
+#[test]
+fn blocks_are_on_their_way_while_others_are_computed() {
+    let bucket = Bucket::start();
+    save(&bucket, &matrix(), "a.zarr").unwrap();
+    let a = open(&bucket, "a.zarr").unwrap();
+    let product = a.matmul(&a).unwrap();
+    let expected = matrix().matmul(&matrix()).unwrap().collect().unwrap();
+    for workers in [1, 2, 4] {
+        for method in ["GET", "PUT"] {
+            bucket.plan(move |request| is_chunk(request, method).then_some(Fault::Late(30)));
+            let executor = Executor::new().workers(workers).memory_limit(100_000);
+            let to = options(&bucket).fresh(true);
+            executor.save(&product, url("c.zarr"), &to).unwrap();
+            let most = bucket.most_late();
+            assert!(most > 4, "{workers} workers, {method}: {most} at a time");
+            bucket.plan(|_| None);
+            assert_eq!(open(&bucket, "c.zarr").unwrap().collect().unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_on_its_way_that_does_not_fit() {
+    let bucket = Bucket::start();
+    save(&bucket, &matrix(), "a.zarr").unwrap();
+    let a = open(&bucket, "a.zarr").unwrap();
+    let product = a.matmul(&a).unwrap();
+    let to = options(&bucket).fresh(true);
+    let save = |limit: u64| {
+        let executor = Executor::new().workers(1).memory_limit(limit);
+        executor.save(&product, url("c.zarr"), &to)
+    };
+    let error = save(1).unwrap_err();
+    let Error::Memory { least, .. } = error else { panic!("{error}") };
+    for (method, together) in [("GET", 2), ("PUT", 1)] {
+        bucket.plan(move |request| is_chunk(request, method).then_some(Fault::Late(5)));
+        save(least).unwrap();
+        assert!(bucket.most_late() <= together, "{method}");
+    }
+}
+
+#[test]
+fn a_bucket_that_vanishes_leaves_a_result_that_continues() {
+    let bucket = Bucket::start();
+    save(&bucket, &matrix(), "a.zarr").unwrap();
+    let a = open(&bucket, "a.zarr").unwrap();
+    let product = a.matmul(&a).unwrap();
+    let count = AtomicUsize::new(0);
+    bucket.plan(move |request| {
+        let is_first = !is_chunk(request, "PUT") || count.fetch_add(1, Ordering::Relaxed) < 3;
+        let is_of_result = request.method != "GET" && request.key.starts_with("c.zarr/c/");
+        (is_of_result && !is_first).then_some(Fault::Answer(404, "NoSuchBucket"))
+    });
+    let error = save(&bucket, &product, "c.zarr").unwrap_err().to_string();
+    assert!(error.contains("of s3://bucket/c.zarr, file c/"), "{error}");
+    assert!(error.contains("404 Not Found (NoSuchBucket: "), "{error}");
+    let written = bucket.keys().iter().filter(|key| key.starts_with("c.zarr/c/")).count();
+    assert_eq!(written, 3);
+    let error = open(&bucket, "c.zarr").unwrap_err().to_string();
+    assert!(error.contains("it is not finished: 3 of 9 blocks are written"), "{error}");
+    bucket.plan(|_| None);
+    let saved = save(&bucket, &product, "c.zarr").unwrap();
+    assert_eq!(saved, Saved { blocks: 9, computed: 6, damaged: 0 });
+    let expected = matrix().matmul(&matrix()).unwrap().collect().unwrap();
+    assert_eq!(open(&bucket, "c.zarr").unwrap().collect().unwrap(), expected);
+}
+
+#[test]
+fn silence_while_blocks_are_sent_can_be_interrupted() {
+    let bucket = Bucket::start();
+    bucket.plan(|request| is_chunk(request, "PUT").then_some(Fault::Silence));
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        flag.store(true, Ordering::Relaxed);
+    });
+    let start = Instant::now();
+    let executor = Executor::new().stop(stop);
+    let saved = executor.save(&matrix(), url("a.zarr"), &options(&bucket));
+    assert!(saved.unwrap_err().to_string().ends_with("interrupted"));
+    assert!(start.elapsed() < Duration::from_secs(5));
+    bucket.plan(|_| None);
+    let saved = save(&bucket, &matrix(), "a.zarr").unwrap();
+    assert_eq!((saved.blocks, saved.computed), (9, 9));
+}
+
+#[test]
+fn compressed_blocks_and_those_at_the_ends_of_axes_come_as_they_are() {
+    let bucket = Bucket::start();
+    let numbers = (0..35).map(|n| f64::from(n % 11) / 3.0);
+    let ragged = BigTensor::lit(numbers, [7, 5], [Some(3), Some(2)]).unwrap();
+    for compression in [Compression::None, Compression::Zstd(1)] {
+        let to = options(&bucket).compression(compression).fresh(true);
+        let executor = Executor::new().workers(2).memory_limit(100_000);
+        executor.save(&ragged, url("r.zarr"), &to).unwrap();
+        let read = open(&bucket, "r.zarr").unwrap();
+        assert_eq!(executor.collect(&read).unwrap(), ragged.collect().unwrap());
+        let sum = (&read + &read).unwrap();
+        executor.save(&sum, url("s.zarr"), &to).unwrap();
+        let expected = (&ragged + &ragged).unwrap().collect().unwrap();
+        assert_eq!(open(&bucket, "s.zarr").unwrap().collect().unwrap(), expected);
+    }
+    bucket.put("s.zarr/c/1/1", b"no chunk");
+    let error = open(&bucket, "s.zarr").unwrap().collect().unwrap_err().to_string();
+    assert!(error.starts_with("block [1, 1] of s3://bucket/s.zarr, file c/1/1: zstd: "), "{error}");
 }

@@ -28,6 +28,8 @@ pub(crate) struct Schedule {
     pub(super) grid: Grid,
     /// Bytes of a round in a process.
     bytes: f64,
+    /// Bytes of the parts of a panel, and of a block of the output.
+    pieces: [f64; 2],
     /// Axes of the output along which blocks are in different rows, and in different columns.
     pub(super) axes: [Vec<usize>; 2],
     /// Number of blocks of these axes.
@@ -125,6 +127,7 @@ impl Schedule {
             team,
             grid,
             bytes: costs.bytes(&grid, tile),
+            pieces: [costs.parts(&grid, tile), costs.block],
             axes,
             reads: (0..stage.operands.len()).map(own).collect(),
             grids: costs.grids,
@@ -298,6 +301,11 @@ impl Schedule {
     /// Bytes of blocks and parts that are in a process at a time.
     pub(crate) fn bytes(&self) -> f64 {
         self.bytes
+    }
+
+    /// Bytes of the parts of a panel in a process, and of a block of the output.
+    pub(crate) fn pieces(&self) -> [f64; 2] {
+        self.pieces
     }
 
     /// Number of workers of each process.

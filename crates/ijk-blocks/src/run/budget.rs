@@ -70,6 +70,11 @@ impl Budget {
         Some(self.limit?.saturating_sub(self.held).saturating_sub(extra))
     }
 
+    /// Bytes that are left where a stage has one block at a time; none without a memory limit.
+    pub(super) fn spare(&self, plan: &BlockPlan, number: usize) -> Option<f64> {
+        Some(self.limit?.saturating_sub(self.least(plan, number)) as f64)
+    }
+
     /// Bytes of a worker while it makes a region, or writes a block.
     fn extra(&self, plan: &BlockPlan, number: usize) -> u64 {
         let regions = regions(plan, &plan.stages[number]);

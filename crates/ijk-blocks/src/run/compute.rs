@@ -40,12 +40,39 @@ impl Computer<'_> {
         self.reader.region(&operand.expr, &operand.ranges(ranges))
     }
 
+    /// Asks for the part of an operand that is read soon.
+    pub(crate) fn request(&self, operand: usize, ranges: &[Range<usize>]) -> Result<(), Error> {
+        let operand = &self.stage.operands[operand];
+        self.reader.request(&operand.expr, &operand.ranges(ranges))
+    }
+
+    /// Asks for the parts of a panel, unless it is known to add nothing.
+    pub(crate) fn request_all(&self, ranges: &[Range<usize>]) -> Result<(), Error> {
+        if self.is_known_to_add_nothing(ranges) {
+            return Ok(());
+        }
+        (0..self.stage.operands.len()).try_for_each(|n| self.request(n, ranges))
+    }
+
+    /// Returns true if a part can be read without waiting for what was asked for.
+    pub(crate) fn is_there(&self, operand: usize, ranges: &[Range<usize>]) -> bool {
+        let operand = &self.stage.operands[operand];
+        self.reader.is_there(&operand.expr, &operand.ranges(ranges))
+    }
+
+    /// Ends the transfer of a part that was asked for, and is of no use.
+    pub(crate) fn forget(&self, operand: usize, ranges: &[Range<usize>]) {
+        let operand = &self.stage.operands[operand];
+        self.reader.forget(&operand.expr, &operand.ranges(ranges));
+    }
+
     /// The parts of a panel; none where it is known to add nothing before they are read.
     pub(crate) fn parts(
         &self,
         ranges: &[Range<usize>],
     ) -> Result<Option<Vec<Option<Part>>>, Error> {
         if self.is_known_to_add_nothing(ranges) {
+            (0..self.stage.operands.len()).for_each(|n| self.forget(n, ranges));
             return Ok(None);
         }
         let parts = (0..self.stage.operands.len()).map(|n| self.operand(n, ranges));

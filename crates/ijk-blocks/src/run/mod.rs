@@ -11,6 +11,8 @@ mod local;
 mod part;
 mod processes;
 mod read;
+mod requests;
+mod sending;
 mod single;
 mod skips;
 mod sparse;

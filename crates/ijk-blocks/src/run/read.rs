@@ -3,6 +3,7 @@
 use super::facts::{Facts, Origin};
 use super::kernel::{KernelInput, Kernels, Work};
 use super::part::{Part, assign};
+use super::requests::Requests;
 use super::skips::is_expression_fill;
 use crate::domain::{Affine, Coordinates};
 use crate::formula::ValueSet;
@@ -24,6 +25,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) facts: &'a Facts,
     /// For each array, its existing blocks, listed on demand.
     pub(crate) present: &'a [Present],
+    /// For each array, the blocks that were asked for.
+    pub(crate) requests: &'a [Requests],
     /// Elements are assumed finite unless known otherwise.
     pub(crate) finite: bool,
 }
@@ -143,7 +146,7 @@ impl Reader<'_> {
     }
 
     /// Returns true if a block is known to be missing.
-    fn is_missing(&self, array: usize, at: &[usize]) -> bool {
+    pub(crate) fn is_missing(&self, array: usize, at: &[usize]) -> bool {
         self.present[array]
             .get()
             .is_some_and(|known| known.as_ref().is_some_and(|present| !present.contains(at)))
@@ -201,7 +204,11 @@ impl Reader<'_> {
             return Ok(None);
         }
         let (ty, store) = (&self.arrays[array].ty, &self.stores[array]);
-        let Some(block) = store.read(at)? else { return Ok(None) };
+        let block = match self.requests[array].take(at) {
+            Some(incoming) => incoming.block()?,
+            None => store.read(at)?,
+        };
+        let Some(block) = block else { return Ok(None) };
         let (shape, found) = (ty.block_shape(at), block.shape());
         if found != shape || block.element_type() != ty.element {
             let element = block.element_type();

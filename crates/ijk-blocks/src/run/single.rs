@@ -5,6 +5,7 @@ use super::compute::Computer;
 use super::flow::{self, WINDOW};
 use super::kernel::Kernels;
 use super::local;
+use super::requests::{Ahead, sources};
 use super::skips::Skips;
 use super::sparse::Sparse;
 use super::stores::{self, BlockStores};
@@ -48,6 +49,7 @@ impl LocalRun<'_> {
                 done,
                 sparse.as_deref(),
                 block_stores,
+                self.ahead(number, None),
                 self.progress,
             );
         };
@@ -59,6 +61,7 @@ impl LocalRun<'_> {
         if schedule.times() == 0 {
             return Ok(());
         }
+        let ahead = self.ahead(number, Some(&schedule));
         let (plan, block_stores) = (Arc::clone(plan), Arc::clone(block_stores));
         let kernels = Arc::clone(one);
         let (subset, owners) = (flow::WorkerSubset::every(1), Vec::new());
@@ -73,6 +76,7 @@ impl LocalRun<'_> {
             sparse,
             subset,
             owners,
+            ahead,
         };
         flow::run(job, workers, self.progress)
     }
@@ -92,6 +96,25 @@ impl LocalRun<'_> {
         };
         let fewer = std::iter::successors(Some(team.workers), |n| Some(n / 2));
         fewer.take_while(|&workers| workers > 1).find_map(schedule)
+    }
+
+    /// Parts and blocks that may be on their way beside a schedule, or beside one block and its panel.
+    fn ahead(&self, number: usize, schedule: Option<&Schedule>) -> Ahead {
+        let Self { plan, block_stores, budget, .. } = self;
+        let stage = &plan.stages[number];
+        let (spare, pieces) = match schedule {
+            Some(schedule) => {
+                let most = budget.most(plan, number, schedule.workers());
+                (most.map(|most| most as f64 - schedule.bytes()), schedule.pieces())
+            }
+            None => {
+                let parts = Budget::parts(plan, stage).into_iter().fold(0, u64::saturating_add);
+                let pieces = [parts, super::largest(&stage.out)].map(|bytes| bytes as f64);
+                (budget.spare(plan, number), pieces)
+            }
+        };
+        let read = sources(stage, &block_stores.sources);
+        Ahead::new(read, &*block_stores.sinks[number], spare, pieces)
     }
 
     /// Finishes the blocks of a stage without panels to compute.

@@ -3,10 +3,11 @@
 use super::facts::Facts;
 use super::kernel::Kernels;
 use super::read::{Present, Reader};
+use super::requests::Requests;
 use super::skips::Skips;
 use crate::domain::Coordinates;
 use crate::plan::{Array, BlockPlan, From, Stage};
-use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
+use crate::store::{MemoryStore, Outgoing, Scratch, Sink, Source, Store};
 use crate::{Block, Error, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,6 +74,8 @@ pub(super) struct BlockStores {
     pub(super) sinks: Vec<Arc<dyn Sink>>,
     /// For each array, its existing blocks.
     pub(super) present: Vec<Present>,
+    /// For each array, the blocks that were asked for.
+    pub(super) requests: Vec<Requests>,
     /// Facts about blocks that were read.
     pub(super) facts: Facts,
 }
@@ -99,7 +102,8 @@ impl BlockStores {
         };
         let sources = plan.arrays.iter().map(source).collect();
         let present = plan.arrays.iter().map(|_| Present::default()).collect();
-        Self { sources, sinks, present, facts: Facts::default() }
+        let requests = plan.arrays.iter().map(|_| Requests::default()).collect();
+        Self { sources, sinks, present, requests, facts: Facts::default() }
     }
 
     /// The same for a run that a flag stops.
@@ -119,9 +123,9 @@ impl BlockStores {
         kernels: &'a Kernels,
         skips: &Skips,
     ) -> Reader<'a> {
-        let Self { sources, present, facts, .. } = self;
+        let Self { sources, present, requests, facts, .. } = self;
         let (arrays, finite) = (&plan.arrays[..], skips.finite());
-        Reader { arrays, stores: sources, kernels, facts, present, finite }
+        Reader { arrays, stores: sources, kernels, facts, present, requests, finite }
     }
 }
 
@@ -130,21 +134,21 @@ pub(super) fn memory(stage: &Stage) -> MemoryStore {
     MemoryStore::with_fill(stage.out.clone(), fill(stage))
 }
 
-/// Delivers a finished block to its sink. A block to which nothing was added is omitted, if missing blocks of the sink
-/// have the same elements.
-pub(super) fn deliver(
+/// Delivers a finished block to its sink, or begins to. A block to which nothing was added is omitted, if missing blocks
+/// of the sink have the same elements.
+pub(super) fn send(
     stage: &Stage,
     sink: &dyn Sink,
     at: &[usize],
     block: Option<Arc<Block>>,
-) -> Result<(), Error> {
+) -> Result<Option<Box<dyn Outgoing>>, Error> {
     let block = match block {
         None if !means_the_same(stage, sink) => {
             Some(Arc::new(Block::full(&fill(stage), &stage.out.block_shape(at))?))
         }
         block => block,
     };
-    Ok(sink.write(at, block)?)
+    Ok(sink.send(at, block)?)
 }
 
 /// Finishes the blocks of these numbers, of which nothing had to be computed, in one call where the sink may omit them.
@@ -157,7 +161,14 @@ pub(super) fn leave_out(
         return Ok(sink.leave_out(numbers)?);
     }
     let grid = stage.out.grid();
-    numbers.map(|n| Coordinates::of(&grid, n)).try_for_each(|at| deliver(stage, sink, &at, None))
+    let all = numbers.map(|n| Coordinates::of(&grid, n));
+    for at in all {
+        // One at a time: no memory is set aside for more.
+        if let Some(outgoing) = send(stage, sink, &at, None)? {
+            outgoing.end()?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if a missing block of a sink equals a block of the stage to which nothing was added.

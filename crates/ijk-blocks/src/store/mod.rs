@@ -8,6 +8,7 @@ mod memory;
 mod outline;
 mod recut;
 mod scratch;
+mod transfer;
 mod url;
 #[cfg(feature = "zarr")]
 mod zarr;
@@ -20,6 +21,7 @@ pub use outline::Outline;
 pub use recut::RecutCost;
 pub(crate) use recut::{Recut, block_bytes, common_multiple};
 pub use scratch::{Scratch, Store};
+pub use transfer::{Incoming, Outgoing};
 pub use url::url_scheme;
 #[cfg(feature = "zarr")]
 pub use zarr::{Compression, Saved, StoreOptions, ZarrOptions, ZarrScratch, ZarrStore};
@@ -49,6 +51,21 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// # Errors
     /// If it cannot be read, or is not of [`Type::block_shape`] and the element type.
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError>;
+
+    /// Asks for a block that is read soon, if the source can send it while others are computed: what comes is taken in
+    /// place of [reading](Self::read) it.
+    ///
+    /// # Errors
+    /// If it cannot be asked for.
+    fn request(&self, _at: &[usize]) -> Result<Option<Box<dyn Incoming>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Returns true if blocks can be [asked for](Self::request), so that it is worth memory to have several on their
+    /// way.
+    fn is_far(&self) -> bool {
+        false
+    }
 
     /// Positions of all existing blocks, if they can be listed without a look-up of each: then no other is read in a
     /// run, and missing blocks cost nothing. Blocks that turn out to be missing may be listed.
@@ -121,6 +138,23 @@ pub trait Sink: Send + Sync + fmt::Debug {
     /// If it cannot be written; blocks that were written stay valid.
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError>;
 
+    /// The same, without waiting for a sink that is far away: what is returned tells when the block is stored.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    fn send(
+        &self,
+        at: &[usize],
+        block: Option<Arc<Block>>,
+    ) -> Result<Option<Box<dyn Outgoing>>, StoreError> {
+        self.write(at, block).map(|()| None)
+    }
+
+    /// Returns true if blocks can be [sent](Self::send).
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// Ends the writing of blocks: makes them durable, where that takes more than writing them.
     ///
     /// # Errors
@@ -166,6 +200,14 @@ impl<S: Source + ?Sized> Source for Arc<S> {
 
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
         (**self).read(at)
+    }
+
+    fn request(&self, at: &[usize]) -> Result<Option<Box<dyn Incoming>>, StoreError> {
+        (**self).request(at)
+    }
+
+    fn is_far(&self) -> bool {
+        (**self).is_far()
     }
 
     fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {

@@ -23,6 +23,8 @@ pub enum Fault {
     Cut(usize),
     /// No answer.
     Silence,
+    /// The answer, so many milliseconds later.
+    Late(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ struct State {
     versions: u64,
     requests: Vec<Request>,
     plan: Option<Plan>,
+    /// Late answers that are awaited, and the most that were at a time.
+    late: (usize, usize),
 }
 
 /// The server; it ends with the process.
@@ -106,6 +110,11 @@ impl Bucket {
         std::mem::take(&mut self.lock().requests)
     }
 
+    /// Most late answers that were awaited at a time since this was asked last.
+    pub fn most_late(&self) -> usize {
+        std::mem::take(&mut self.lock().late.1)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
@@ -122,6 +131,15 @@ impl Bucket {
                     drop(state);
                     std::thread::sleep(Duration::from_secs(600));
                     return;
+                }
+                Some(Fault::Late(time)) => {
+                    state.late.0 += 1;
+                    state.late.1 = state.late.1.max(state.late.0);
+                    drop(state);
+                    std::thread::sleep(Duration::from_millis(time));
+                    state = self.lock();
+                    state.late.0 -= 1;
+                    state.answer(&request)
                 }
                 _ => state.answer(&request),
             };

@@ -98,14 +98,19 @@ impl Costs {
     /// Bytes of a round of that many lines in a process.
     pub(super) fn bytes(&self, grid: &Grid, tile: [usize; 2]) -> f64 {
         let own = |side: usize| tile[side].div_ceil(grid.processes[side]) as f64;
+        own(0) * own(1) * self.block + self.parts(grid, tile) * self.window
+    }
+
+    /// Bytes of the parts of a panel in a process.
+    pub(super) fn parts(&self, grid: &Grid, tile: [usize; 2]) -> f64 {
+        let own = |side: usize| tile[side].div_ceil(grid.processes[side]) as f64;
         let held = |parts: &OperandCost| {
             let come = |side: usize| {
                 own(side).min(distinct(&parts.has[side], &self.grids[side], tile[side]))
             };
             parts.held * come(0) * come(1)
         };
-        let parts = self.operands.iter().map(held).sum::<f64>() * self.window;
-        own(0) * own(1) * self.block + parts
+        self.operands.iter().map(held).sum()
     }
 
     /// Returns true if a round of that many lines fits in the memory of a process.

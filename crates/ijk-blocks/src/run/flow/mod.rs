@@ -20,11 +20,13 @@ use super::Failure;
 use super::compute::Computer;
 use super::kernel::Kernels;
 use super::processes::Owners;
+use super::requests::Ahead;
 use super::skips::Skips;
 use super::sparse::Sparse;
-use super::stores::{BlockStores, deliver};
+use super::stores::{BlockStores, send};
 use crate::plan::{BlockPlan, From, Need, Schedule, Stage};
 use crate::progress::Progress;
+use crate::store::Outgoing;
 use crate::{Block, Error};
 use panel_cache::PanelCache;
 use std::cell::Cell;
@@ -45,6 +47,9 @@ const QUANTUM: Duration = Duration::from_millis(20);
 /// Time that an idle worker sleeps before it checks for a failure.
 const NAP: Duration = Duration::from_millis(50);
 
+/// Interval at which an operator looks for what is on its way.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// A stage and the resources of its computation.
 pub(super) struct Job {
     pub(super) plan: Arc<BlockPlan>,
@@ -58,6 +63,8 @@ pub(super) struct Job {
     pub(super) subset: WorkerSubset,
     /// For each stage, the owners of its blocks; empty in one process.
     pub(super) owners: Vec<Arc<Owners>>,
+    /// Parts and blocks that may be on their way beside the panels of the window and the blocks of a round.
+    pub(super) ahead: Ahead,
 }
 
 /// State shared by the operators of all workers of a process.
@@ -84,10 +91,17 @@ impl StageState {
         Computer { stage: self.stage(), reader: block_stores.reader(plan, kernels, skips), skips }
     }
 
-    fn deliver(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), Error> {
-        deliver(self.stage(), &*self.job.block_stores.sinks[self.job.stage], at, block)?;
-        self.progress.computed();
-        Ok(())
+    fn send(
+        &self,
+        at: &[usize],
+        block: Option<Arc<Block>>,
+    ) -> Result<Option<Box<dyn Outgoing>>, Error> {
+        send(self.stage(), &*self.job.block_stores.sinks[self.job.stage], at, block)
+    }
+
+    /// Number of panels in flight.
+    fn window(&self) -> u64 {
+        WINDOW + self.job.ahead.panels
     }
 
     /// Worker that reads a part for a panel: workers take turns, those of the process that has it first.

@@ -1,8 +1,9 @@
 //! Receives parts from other processes, folds panels into the blocks that a worker owns, and delivers these.
 
 use super::message::{ByWorker, PartMessage, PartMessages};
-use super::{Quantum, StageState};
+use super::{LOOK, Quantum, StageState};
 use crate::plan::{Need, Place};
+use crate::run::sending::Sending;
 use crate::{Block, Error};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -40,6 +41,7 @@ pub(super) fn multiply<'scope>(
                 match folder.step() {
                     Err(error) => return folder.shared.failure.set(error),
                     Ok(FoldStep::Same) => {}
+                    Ok(FoldStep::Wait) => return again.activate_after(LOOK),
                     Ok(FoldStep::Next) => held.downgrade(&folder.time),
                     Ok(FoldStep::End) => capability = None,
                 }
@@ -55,6 +57,8 @@ pub(super) fn multiply<'scope>(
 /// Outcome of a step.
 enum FoldStep {
     Same,
+    /// Blocks have to be stored first.
+    Wait,
     Next,
     End,
 }
@@ -79,6 +83,10 @@ struct BlockFolder {
     operations: u64,
     /// Blocks of this round, as computed so far.
     blocks: HashMap<Vec<usize>, Arc<Block>>,
+    /// Blocks of this round and of those before that are on their way.
+    sending: Sending,
+    /// Most blocks in memory: those of the largest round, and some more on their way.
+    room: usize,
 }
 
 impl BlockFolder {
@@ -86,8 +94,21 @@ impl BlockFolder {
         let (places, blocks) = (Vec::new(), HashMap::new());
         let (users, now) = (None, Vec::new());
         let (time, done, delivered, operations) = (0, 0, 0, 0);
-        let mut folder =
-            Self { shared, place, time, places, users, now, done, delivered, operations, blocks };
+        let (sending, room) = (Sending::default(), 0);
+        let mut folder = Self {
+            shared,
+            place,
+            time,
+            places,
+            users,
+            now,
+            done,
+            delivered,
+            operations,
+            blocks,
+            sending,
+            room,
+        };
         folder.list();
         folder
     }
@@ -103,6 +124,9 @@ impl BlockFolder {
             let mut round = schedule.round(self.time);
             self.places = round.places.swap_remove(self.place);
             (self.delivered, self.operations) = (0, 0);
+            let workers = schedule.workers().max(1) as u64;
+            let more = (shared.job.ahead.blocks / workers) as usize;
+            self.room = self.room.max(self.places.len() + more);
             self.users = shared.job.sparse.is_some().then(|| users(round.needs, &self.places));
             self.now = (0..self.places.len()).collect();
         }
@@ -123,14 +147,27 @@ impl BlockFolder {
     /// Folds into one block, or delivers one, or goes on to the next time.
     fn step(&mut self) -> Result<FoldStep, Error> {
         if let Some(&number) = self.now.get(self.done) {
+            if !self.has_room(number)? {
+                return Ok(FoldStep::Wait);
+            }
             self.done += 1;
             self.fold(number)?;
             return Ok(FoldStep::Same);
         }
         if self.shared.job.schedule.ends(self.time).1 && self.delivered < self.places.len() {
+            if !self.has_room(self.delivered)? {
+                return Ok(FoldStep::Wait);
+            }
             self.delivered += 1;
             self.deliver(self.delivered - 1)?;
             return Ok(FoldStep::Same);
+        }
+        if self.time + 1 >= self.shared.job.schedule.times() {
+            self.sending.collect(&self.shared.progress)?;
+            if self.sending.len() > 0 {
+                self.shared.job.kernels.goes_on()?;
+                return Ok(FoldStep::Wait);
+            }
         }
         self.shared.cache.leave(self.time);
         self.time += 1;
@@ -139,6 +176,15 @@ impl BlockFolder {
             true => Ok(FoldStep::Next),
             false => Ok(FoldStep::End),
         }
+    }
+
+    /// Returns true if there is memory for a block of the round: until those before are stored, they take some.
+    fn has_room(&mut self, number: usize) -> Result<bool, Error> {
+        self.sending.collect(&self.shared.progress)?;
+        let is_new = !self.blocks.contains_key(&self.places[number].at);
+        let is_full = self.sending.len() > 0 && self.sending.len() + self.blocks.len() >= self.room;
+        self.shared.job.kernels.goes_on()?;
+        Ok(!(is_new && is_full))
     }
 
     /// Folds the time's panel into a block.
@@ -161,7 +207,8 @@ impl BlockFolder {
     /// Delivers a block of the round, all of whose panels are folded.
     fn deliver(&mut self, number: usize) -> Result<(), Error> {
         let at = &self.places[number].at;
-        self.shared.deliver(at, self.blocks.remove(at))?;
+        let sent = self.shared.send(at, self.blocks.remove(at))?;
+        self.sending.add(sent, &self.shared.progress);
         if self.users.is_some() && self.delivered == self.places.len() {
             // Skipped panels count as done.
             let all = self.places.iter().map(|place| self.shared.stage().operations(&place.at));

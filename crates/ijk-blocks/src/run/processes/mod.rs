@@ -18,6 +18,7 @@ pub(super) use owners::Owners;
 use super::Failure;
 use super::flow::{self, StageState, WorkerSubset};
 use super::kernel::Kernels;
+use super::requests::Ahead;
 use super::skips::Skips;
 use super::stores::{self, BlockStores, SpillPolicy};
 use crate::Error;
@@ -230,6 +231,7 @@ impl Session {
             sparse: None,
             subset: *subset,
             owners: owners.to_vec(),
+            ahead: Ahead::default(),
         };
         StageState::new(job, &self.failure, context.progress)
     }

@@ -28,6 +28,7 @@ mod scratch;
 mod shards;
 mod spans;
 mod storage;
+mod transfer;
 mod v2;
 mod verify;
 
@@ -36,7 +37,7 @@ pub use place::StoreOptions;
 pub use resume::Saved;
 pub use scratch::ZarrScratch;
 
-use super::{Sink, Source};
+use super::{Incoming, Outgoing, Sink, Source};
 use crate::{Annotations, BigTensor, Block, Error, Executor, StoreError, Type, Value};
 use chunks_of_shards::ChunksOfShards;
 use error::ZarrError;
@@ -45,7 +46,6 @@ use journal::Chunk;
 use metadata::Layout;
 use payload::Payload;
 use resume::Earlier;
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ use storage::{Files, METADATA};
 #[derive(Debug)]
 pub struct ZarrStore {
     files: Files,
-    layout: Layout,
+    layout: Arc<Layout>,
     /// Type as a sink; as a source, no block is as long as its axis.
     ty: Type,
     options: ZarrOptions,
@@ -159,7 +159,7 @@ impl ZarrStore {
             of_store(&files, problem)
         })?;
         let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
-        Ok(Self { files, layout, ty, options, earlier: None })
+        Ok(Self { files, layout: layout.into(), ty, options, earlier: None })
     }
 
     /// Makes an array without chunks, to be written: the blocks of the type are its chunks.
@@ -175,7 +175,7 @@ impl ZarrStore {
         let created = Self::make(&files, ty, options);
         let layout = created.map_err(|problem| of_store(&files, problem))?;
         let (ty, options) = (ty.clone(), options.clone());
-        Ok(Self { files, layout, ty, options, earlier: None })
+        Ok(Self { files, layout: layout.into(), ty, options, earlier: None })
     }
 
     fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, ZarrError> {
@@ -217,40 +217,7 @@ impl ZarrStore {
     }
 
     fn of_block(&self, at: &[usize], problem: ZarrError) -> StoreError {
-        let (name, key) = (self.files.name(), self.key(at));
-        StoreError::of_block(&format!("{name}, file {key}"), at, problem)
-    }
-
-    fn block(&self, at: &[usize]) -> Result<Option<Block>, ZarrError> {
-        let Some((mut object, found)) = self.files.open(&self.layout.key(at))? else {
-            return Ok(None);
-        };
-        let Layout { dtype, chunk, elements, codecs, .. } = &self.layout;
-        let shape = self.layout.chunk_shape();
-        let count = shape.iter().product::<usize>() * dtype.size();
-        // Before memory is taken for it.
-        if let Some(expected) = codecs.encoded_length(count).filter(|&expected| expected != found) {
-            return Err(ZarrError::Length { expected, found });
-        }
-        let most = codecs.most(count) as u64;
-        if found > most {
-            return Err(ZarrError::LongChunk { found, most });
-        }
-        let whole = Tensor::from_bytes(*dtype, &shape, |bytes| {
-            if codecs.is_raw() {
-                return Ok(object.read_exact(bytes)?);
-            }
-            let mut encoded = Vec::new();
-            object.read_to_end(&mut encoded)?;
-            codecs.decode(&encoded, chunk, elements, bytes)
-        });
-        let (whole, block) = (whole?, self.layout.ty.block_shape(at));
-        if shape == block {
-            return Ok(Some(Block::Numbers(whole)));
-        }
-        // Elements beyond the array's end are not part of it.
-        let window: Vec<_> = block.iter().map(|&extent| 0..extent).collect();
-        Ok(Some(Block::Numbers(whole.view().part(&window).to_tensor()?)))
+        of_chunk(self.files.path(), &self.key(at), at, problem)
     }
 
     /// Takes blocks that are the fill value everywhere, by their numbers: there are no chunks.
@@ -272,8 +239,8 @@ impl ZarrStore {
         axes.fold(0, |number, (&at, blocks)| number * blocks as u64 + at as u64)
     }
 
-    /// Writes a block, unless the fill value is all there is of it.
-    fn put(&self, at: &[usize], block: Arc<Block>) -> Result<(), ZarrError> {
+    /// The payload of a block, unless the fill value is all there is of it.
+    fn payload(&self, at: &[usize], block: Arc<Block>) -> Result<Option<Payload>, ZarrError> {
         let shape = self.ty.block_shape(at);
         let numbers = block
             .as_numbers()
@@ -282,7 +249,7 @@ impl ZarrStore {
         let fill = self.layout.elements.fill.as_ne_bytes();
         let is_fill = |element: &[u8]| element == fill;
         if !self.options.whole && numbers.as_bytes().chunks_exact(fill.len()).all(is_fill) {
-            return self.omit_one(at);
+            return Ok(None);
         }
         let chunk = self.layout.chunk_shape();
         let payload = match shape == chunk {
@@ -294,18 +261,33 @@ impl ZarrStore {
                 Payload::Padded(padded)
             }
         };
-        let payload = payload.encoded(&self.layout)?;
+        payload.encoded(&self.layout).map(Some)
+    }
+
+    /// Writes a block, unless the fill value is all there is of it.
+    fn put(&self, at: &[usize], block: Arc<Block>) -> Result<(), ZarrError> {
+        let Some(payload) = self.payload(at, block)? else { return self.omit_one(at) };
         let (key, writer) = (self.layout.key(at), self.files.writer()?);
-        let Some(Earlier { journal, lock, .. }) = &self.earlier else {
+        let Some(Earlier { journal, .. }) = self.held()? else {
             return writer.write_chunk(&key, payload, &mut || Ok(()));
         };
-        if !lock.is_held() {
-            return Err(ZarrError::LostLock);
-        }
         let (chunk, number) = (Chunk::of(payload.as_ref()), self.number(at));
         writer.write_chunk(&key, payload, &mut || journal.record(number, &chunk))?;
         journal.add(key, &chunk)
     }
+
+    /// Blocks of earlier runs, if no other run has taken the array over.
+    fn held(&self) -> Result<Option<&Earlier>, ZarrError> {
+        match &self.earlier {
+            Some(earlier) if !earlier.lock.is_held() => Err(ZarrError::LostLock),
+            earlier => Ok(earlier.as_ref()),
+        }
+    }
+}
+
+/// Error of a chunk of an array.
+fn of_chunk(path: &Path, key: &str, at: &[usize], problem: ZarrError) -> StoreError {
+    StoreError::of_block(&format!("{}, file {key}", path.display()), at, problem)
 }
 
 /// Error of an array as a whole.
@@ -327,12 +309,24 @@ impl Source for ZarrStore {
     }
 
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
-        let block = self.block(at).map_err(|problem| self.of_block(at, problem))?;
-        Ok(block.map(Arc::new))
+        let block = self
+            .files
+            .open(&self.layout.key(at))
+            .and_then(|object| object.map(|object| self.layout.block(at, object)).transpose());
+        Ok(block.map_err(|problem| self.of_block(at, problem))?.map(Arc::new))
+    }
+
+    fn request(&self, at: &[usize]) -> Result<Option<Box<dyn Incoming>>, StoreError> {
+        let coming = transfer::request(&self.files, &self.layout, at);
+        coming.map_err(|problem| self.of_block(at, problem))
+    }
+
+    fn is_far(&self) -> bool {
+        self.files.is_far()
     }
 
     fn reading(&self) -> u64 {
-        let Layout { ty, codecs, .. } = &self.layout;
+        let Layout { ty, codecs, .. } = &*self.layout;
         let chunk = self.layout.bytes();
         // Chunks are truncated at the array's end.
         let cut = if self.layout.is_ragged() { crate::run::largest(ty) } else { 0 };
@@ -361,7 +355,7 @@ impl Source for ZarrStore {
     }
 
     fn until(&self, flag: &Arc<AtomicBool>) -> Option<Arc<dyn Source>> {
-        let (files, layout) = (self.files.until(Some(flag))?, self.layout.clone());
+        let (files, layout) = (self.files.until(Some(flag))?, Arc::clone(&self.layout));
         let (ty, options) = (self.ty.clone(), ZarrOptions::new());
         Some(Arc::new(Self { files, layout, ty, options, earlier: None }))
     }
@@ -390,6 +384,19 @@ impl Sink for ZarrStore {
             None => self.omit_one(at),
         };
         written.map_err(|problem| self.of_block(at, problem))
+    }
+
+    fn send(
+        &self,
+        at: &[usize],
+        block: Option<Arc<Block>>,
+    ) -> Result<Option<Box<dyn Outgoing>>, StoreError> {
+        let Some(block) = block else { return Sink::write(self, at, None).map(|()| None) };
+        self.send_block(at, block).map_err(|problem| self.of_block(at, problem))
+    }
+
+    fn is_far(&self) -> bool {
+        self.files.is_far()
     }
 
     fn leave_out(&self, numbers: Range<usize>) -> Result<(), StoreError> {

@@ -15,6 +15,9 @@ use ijk_cpu::RunError;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Chunks that are verified at a time where an array is far away.
+const VERIFIED: usize = 8;
+
 /// Blocks of earlier runs, and those that this one adds.
 #[derive(Debug)]
 pub(super) struct Earlier {
@@ -23,7 +26,7 @@ pub(super) struct Earlier {
     /// Number of further blocks that are recorded but missing or damaged.
     damaged: u64,
     /// Dropped before the lock: it records what is written last.
-    pub(super) journal: Journal,
+    pub(super) journal: Arc<Journal>,
     manifest: Option<Manifest>,
     _metadata: Metadata,
     pub(super) lock: Box<dyn Hold>,
@@ -134,18 +137,19 @@ impl ZarrStore {
             Some(there) => {
                 let stop = executor.stopped_by().map(|flag| &**flag);
                 let threads = executor.threads();
+                let threads = if files.is_far() { threads.max(VERIFIED) } else { threads };
                 let verifier = Verifier { files: &files, layout: &layout, threads, stop };
                 let verified = verifier.verify(Records::read(&files)?)?;
                 (again(&files, manifest, there, &verified, blocks)?, verified)
             }
         };
-        let journal = Journal::new(&files, blocks).syncing(&[FILE, METADATA]);
+        let journal = Arc::new(Journal::new(&files, blocks).syncing(&[FILE, METADATA]));
         let (kept, damaged) = (verified.kept, verified.damaged);
         let _metadata = Metadata { files: files.clone(), text };
         let manifest = Some(manifest);
         let earlier = Earlier { kept, damaged, journal, manifest, _metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
-        Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
+        Ok(Self { files, layout: layout.into(), ty, options, earlier: Some(earlier) })
     }
 
     /// Lets the other processes of a run [join](Self::join): until all of them have ended, no other run begins.
@@ -178,11 +182,12 @@ impl ZarrStore {
         });
         let (layout, text, lock) = joined.map_err(|problem| of_store(&files, problem))?;
         let journal = Journal::new(&files, Coordinates::count(&layout.ty.grid()) as u64);
+        let journal = Arc::new(journal);
         let (kept, damaged, manifest) = (Records::default(), 0, None);
         let _metadata = Metadata { files: files.clone(), text };
         let earlier = Earlier { kept, damaged, journal, manifest, _metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
-        Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
+        Ok(Self { files, layout: layout.into(), ty, options, earlier: Some(earlier) })
     }
 
     /// Removes what this process has begun to write of a result and not finished: for a process that ends without

@@ -70,6 +70,16 @@ pub(super) trait Storage: Send + Sync + fmt::Debug {
     /// An object, if it is there.
     fn open(&self, key: &str) -> Result<Option<Object>, ZarrError>;
 
+    /// Asks for an object that is opened soon, where it can come meanwhile; all of it, unless it is longer than `most`.
+    fn request(&self, _key: &str, _most: u64) -> Result<Option<Box<dyn Requested>>, ZarrError> {
+        Ok(None)
+    }
+
+    /// Returns true if objects can be asked for.
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// Bytes of an object, if it is there; fewer where it ends before.
     fn part(&self, key: &str, part: ByteRange) -> Result<Option<Vec<u8>>, ZarrError>;
 
@@ -116,6 +126,27 @@ pub(super) trait Storage: Send + Sync + fmt::Debug {
     fn writer(&self) -> Result<&dyn Writer, ZarrError>;
 }
 
+/// An object that comes.
+pub(super) trait Requested: Send + fmt::Debug {
+    /// Returns true if it is opened without waiting.
+    fn is_there(&self) -> bool;
+
+    /// The object, if it is one.
+    fn open(self: Box<Self>) -> Result<Option<Object>, ZarrError>;
+}
+
+/// A chunk that is being written. Dropping it waits for that.
+pub(super) trait Upload: Send + fmt::Debug {
+    /// Returns true if that has ended.
+    fn is_over(&self) -> bool;
+
+    /// Waits for the end.
+    fn end(self: Box<Self>) -> Result<(), ZarrError>;
+}
+
+/// Work that follows when a chunk is written.
+pub(super) type Recording = Box<dyn FnOnce() -> Result<(), ZarrError> + Send>;
+
 /// A place of objects that are written.
 pub(super) trait Writer: Send + Sync {
     /// Makes the place, and ours in it.
@@ -142,6 +173,18 @@ pub(super) trait Writer: Send + Sync {
         chunk: Payload,
         record: &mut dyn FnMut() -> Result<(), ZarrError>,
     ) -> Result<(), ZarrError>;
+
+    /// The same without waiting, where the place is far away: `record` is called in between.
+    fn send_chunk(
+        &self,
+        key: &str,
+        chunk: Payload,
+        record: Recording,
+    ) -> Result<Option<Box<dyn Upload>>, ZarrError> {
+        let mut record = Some(record);
+        let mut once = || record.take().map_or(Ok(()), |record| record());
+        self.write_chunk(key, chunk, &mut once).map(|()| None)
+    }
 
     /// Makes objects outlast a loss of power.
     fn sync(&self, keys: &[String]) -> Result<(), ZarrError>;

@@ -3,7 +3,7 @@
 use super::super::error::ZarrError;
 use super::client::Client;
 use bytes::{Buf, Bytes};
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::GetResult;
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -24,6 +24,20 @@ pub(super) struct Body {
 impl Body {
     pub(super) fn new(client: Client, found: GetResult) -> Self {
         Self { client, stream: Some(found.into_stream()), received: VecDeque::new() }
+    }
+
+    /// The same with all of it received, unless it is longer than `most`.
+    pub(super) async fn received(
+        client: Client,
+        found: GetResult,
+        most: u64,
+    ) -> object_store::Result<Self> {
+        let is_long = found.meta.size > most;
+        let mut body = Self::new(client, found);
+        if !is_long && let Some(stream) = body.stream.take() {
+            body.received = stream.try_collect().await?;
+        }
+        Ok(body)
     }
 
     /// Receives the next piece.

@@ -8,16 +8,22 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 /// Interval at which a thread that waits for a request checks whether its run has been stopped.
 const ASK: Duration = Duration::from_millis(50);
 
 /// Threads that serve connections: at least as many as hide the copying of bytes, at most as many as one network needs.
 const THREADS: (usize, usize) = (2, 8);
+
+/// Objects of a store that are on their way in the background at a time: as many as hide the time to the first byte, and
+/// no more than servers like.
+const TURNS: usize = 32;
 
 /// An object store, and the flag that ends the waiting for it.
 #[derive(Clone, Debug)]
@@ -29,8 +35,20 @@ pub(super) struct Client {
 
 /// An object store as a process sees it: a forked child has none of its parent's connections.
 struct Connected {
-    store: PerProcess<Arc<dyn ObjectStore>>,
+    own: PerProcess<ConnectedStore>,
     connect: Box<Connect>,
+}
+
+/// An object store, and turns at it of what runs in the background.
+struct ConnectedStore {
+    store: Arc<dyn ObjectStore>,
+    turns: Arc<Semaphore>,
+}
+
+impl ConnectedStore {
+    fn new(store: Arc<dyn ObjectStore>) -> Self {
+        Self { store, turns: Arc::new(Semaphore::new(TURNS)) }
+    }
 }
 
 /// Makes an object store with connections of its own.
@@ -49,7 +67,8 @@ impl Client {
     ) -> Result<Self, ZarrError> {
         use_cryptography();
         let store = connect().map_err(|error| RemoteError::new(server, &error))?;
-        let connection = Connected { store: PerProcess::new(store), connect: Box::new(connect) };
+        let own = PerProcess::new(ConnectedStore::new(store));
+        let connection = Connected { own, connect: Box::new(connect) };
         Ok(Self { server, connection: Arc::new(connection), stop: None })
     }
 
@@ -60,10 +79,15 @@ impl Client {
 
     /// The object store, with connections of this process.
     pub(super) fn store(&self) -> Arc<dyn ObjectStore> {
-        let renew = |parents: &Arc<dyn ObjectStore>| {
-            (self.connection.connect)().unwrap_or_else(|_| Arc::clone(parents))
+        Arc::clone(&self.connected().store)
+    }
+
+    fn connected(&self) -> &ConnectedStore {
+        let renew = |parents: &ConnectedStore| {
+            let store = (self.connection.connect)();
+            ConnectedStore::new(store.unwrap_or_else(|_| Arc::clone(&parents.store)))
         };
-        Arc::clone(self.connection.store.get(renew))
+        self.connection.own.get(renew)
     }
 
     /// The result of a request.
@@ -91,16 +115,67 @@ impl Client {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, ZarrError> {
+        self.spawn(future)?.wait()
+    }
+
+    /// A future that runs meanwhile.
+    fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<Background<T>, ZarrError> {
         let (sender, receiver) = channel();
         let task = runtime()?.spawn(async move {
             // Whoever waited may have been stopped.
             sender.send(future.await).unwrap_or_default();
         });
+        Ok(Background { receiver, task, stop: self.stop.clone() })
+    }
+
+    /// The same in turn, so that only so many of them are under way.
+    pub(super) fn queue<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<Background<T>, ZarrError> {
+        let turns = Arc::clone(&self.connected().turns);
+        self.spawn(async move {
+            // Nobody closes it.
+            let _turn = turns.acquire_owned().await;
+            future.await
+        })
+    }
+
+    pub(super) fn error(&self, error: &object_store::Error) -> ZarrError {
+        RemoteError::new(self.server, error).into()
+    }
+}
+
+/// The value of a future that runs on the process's runtime.
+pub(super) struct Background<T> {
+    receiver: Receiver<T>,
+    task: JoinHandle<()>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl<T> Background<T> {
+    /// Returns true if nothing is left to wait for.
+    pub(super) fn is_over(&self) -> bool {
+        self.task.is_finished()
+    }
+
+    /// Ends the future; what it has begun may still happen.
+    pub(super) fn abort(&self) {
+        self.task.abort();
+    }
+
+    /// Waits for the value.
+    pub(super) fn wait(&self) -> Result<T, ZarrError> {
         loop {
-            match receiver.recv_timeout(ASK) {
+            match self.receiver.recv_timeout(ASK) {
                 Ok(value) => return Ok(value),
                 Err(RecvTimeoutError::Timeout) if self.is_stopped() => {
-                    task.abort();
+                    self.abort();
+                    // Until it is dropped, or has ended meanwhile.
+                    self.receiver.recv().map(drop).unwrap_or_default();
                     return Err(ZarrError::Interrupted);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -113,10 +188,6 @@ impl Client {
 
     fn is_stopped(&self) -> bool {
         self.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn error(&self, error: &object_store::Error) -> ZarrError {
-        RemoteError::new(self.server, error).into()
     }
 }
 

@@ -10,6 +10,7 @@ mod lease;
 mod log;
 mod profile;
 mod settings;
+mod transfer;
 
 pub(super) use error::RemoteError;
 
@@ -18,7 +19,8 @@ use super::error::ZarrError;
 use super::payload::Payload;
 use super::place::StoreOptions;
 use super::storage::{
-    ByteRange, Files, Hold, Lengths, Log, METADATA, OWN, Object, Storage, Writer,
+    ByteRange, Files, Hold, Lengths, Log, METADATA, OWN, Object, Recording, Requested, Storage,
+    Upload, Writer,
 };
 use super::v2;
 use crate::store::Digest;
@@ -26,10 +28,11 @@ use body::Body;
 use bytes::Bytes;
 use client::Client;
 use error::{Server, is_no_object};
+use futures_util::future::join_all;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path as Location;
 use object_store::{
-    Error, GetOptions, GetRange, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, UpdateVersion,
+    Error, GetOptions, GetRange, ObjectMeta, ObjectStoreExt, PutMode, UpdateVersion,
 };
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -38,11 +41,6 @@ use std::sync::atomic::AtomicBool;
 
 /// Objects that one answer of a listing has, and that are looked at together.
 const PAGE: usize = 1000;
-
-/// Objects of more bytes are written in parts, since a request takes 5 GB at most, and each part is repeated alone.
-const LARGE: usize = 512 << 20;
-/// Bytes of such a part.
-const PART: usize = 64 << 20;
 
 /// A prefix of objects.
 #[derive(Clone, Debug)]
@@ -181,24 +179,7 @@ impl Remote {
     }
 
     fn put(&self, key: &str, bytes: Bytes) -> Result<(), ZarrError> {
-        let (store, location) = (self.client.store(), self.location(key)?);
-        if bytes.len() <= LARGE {
-            let options = PutOptions::default();
-            let put = async move { store.put_opts(&location, bytes.into(), options).await };
-            return self.client.wait(put).map(drop);
-        }
-        self.client.wait(async move {
-            let mut upload = store.put_multipart(&location).await?;
-            for start in (0..bytes.len()).step_by(PART) {
-                let part = bytes.slice(start..bytes.len().min(start + PART));
-                if let Err(error) = upload.put_part(part.into()).await {
-                    // Parts that stay behind cost, but are no object.
-                    upload.abort().await.unwrap_or_default();
-                    return Err(error);
-                }
-            }
-            upload.complete().await.map(drop)
-        })
+        self.client.wait(transfer::put(self.client.store(), self.location(key)?, bytes))
     }
 }
 
@@ -222,6 +203,14 @@ impl Storage for Remote {
             let length = found.meta.size;
             (Box::new(Body::new(self.client.clone(), found)) as _, length)
         }))
+    }
+
+    fn request(&self, key: &str, most: u64) -> Result<Option<Box<dyn Requested>>, ZarrError> {
+        Ok(Some(Box::new(transfer::Download::start(&self.client, self.location(key)?, most)?)))
+    }
+
+    fn is_far(&self) -> bool {
+        true
     }
 
     fn part(&self, key: &str, part: ByteRange) -> Result<Option<Vec<u8>>, ZarrError> {
@@ -317,8 +306,17 @@ impl Storage for Remote {
     }
 
     fn exists(&self) -> bool {
-        let is_there = |key: &&str| matches!(self.length(key), Ok(Some(_)));
-        [METADATA, v2::GROUP, v2::ARRAY].iter().any(is_there)
+        let locations = [METADATA, v2::GROUP, v2::ARRAY].map(|key| self.location(key));
+        let store = self.client.store();
+        // Together, since it is asked of each place above an array.
+        let found = self.client.run(async move {
+            let ask = |location| {
+                let store = &store;
+                async move { store.head(&location).await.is_ok() }
+            };
+            join_all(locations.into_iter().flatten().map(ask)).await
+        });
+        found.is_ok_and(|found| found.contains(&true))
     }
 
     fn absence(&self) -> ZarrError {
@@ -419,6 +417,16 @@ impl Writer for Remote {
     ) -> Result<(), ZarrError> {
         self.put(key, Bytes::from_owner(chunk))?;
         record()
+    }
+
+    fn send_chunk(
+        &self,
+        key: &str,
+        chunk: Payload,
+        record: Recording,
+    ) -> Result<Option<Box<dyn Upload>>, ZarrError> {
+        let (location, bytes) = (self.location(key)?, Bytes::from_owner(chunk));
+        Ok(Some(Box::new(transfer::BackgroundPut::start(&self.client, location, bytes, record)?)))
     }
 
     fn sync(&self, _: &[String]) -> Result<(), ZarrError> {
