@@ -47,6 +47,47 @@ impl Affine<'_> {
     }
 }
 
+/// Rows with gaps between them, and a run that must lie in one: without division, since each row that is gathered from
+/// an array is checked.
+#[derive(Clone, Copy)]
+struct Rows {
+    /// Distance of rows, and the reciprocal, rounded up, times 2⁶⁴.
+    step: u64,
+    reciprocal: u64,
+    /// The greatest offset from the first element.
+    span: u64,
+    /// The greatest place in a row where the run begins.
+    last: u64,
+    /// Added to offsets.
+    shift: i64,
+}
+
+impl Rows {
+    /// The rows of a footprint; `None` if it is not one of rows, or is too large.
+    fn of(footprint: &Footprint, origin: i64, run: usize) -> Option<Self> {
+        let [Digit { step, last: rows }, Digit { step: 1, last }] = footprint.digits[..] else {
+            return None;
+        };
+        let shift = i64::try_from(i128::from(origin) - footprint.least).ok()?;
+        let span = u64::try_from(step * rows + last).ok()?;
+        let (step, last) = (u64::try_from(step).ok()?, u64::try_from(last).ok()?);
+        let last = last.checked_sub(run as u64 - 1)?;
+        let small = shift.unsigned_abs() < 1 << 62 && span < 1 << 62;
+        small.then_some(Self { step, reciprocal: u64::MAX / step + 1, span, last, shift })
+    }
+
+    #[inline(always)]
+    fn contain(self, offset: i64) -> bool {
+        // The shift is small: what wraps is no offset of an element.
+        let at = offset.wrapping_add(self.shift) as u64;
+        // The quotient or one more.
+        let row = ((u128::from(at) * u128::from(self.reciprocal)) >> 64) as u64;
+        let rest = at.wrapping_sub(row.wrapping_mul(self.step));
+        let rest = rest.min(rest.wrapping_add(self.step));
+        at <= self.span && rest <= self.last
+    }
+}
+
 impl Footprint {
     /// The elements of an array; `None` if they interleave in a way that is not representable.
     ///
@@ -127,6 +168,15 @@ impl Footprint {
             }
         }
         rest == 0 && run as u64 <= follow.saturating_add(1)
+    }
+
+    /// Returns true if [`contains_run`](Self::contains_run) holds for each of some offsets, with `origin` added.
+    pub fn contains_runs(&self, offsets: &[i64], origin: i64, run: usize) -> bool {
+        if let Some(rows) = Rows::of(self, origin, run) {
+            return offsets.iter().fold(true, |all, &offset| all & rows.contain(offset));
+        }
+        let place = |&offset: &i64| offset.checked_add(origin);
+        offsets.iter().map(place).all(|at| at.is_some_and(|at| self.contains_run(at, run)))
     }
 
     /// Length of the contiguous runs of the array.
@@ -242,6 +292,8 @@ mod tests {
                     let inside = (offset..offset + run as i64).all(|o| offsets.contains(&o));
                     let inside = inside && (run == 1 || f.longest_run() > 1);
                     assert_eq!(f.contains_run(offset, run), inside, "{strides:?} {offset} {run}");
+                    let shifted = f.contains_runs(&[offset - 7], 7, run);
+                    assert_eq!(shifted, inside, "{strides:?} {offset} {run}");
                 }
             }
             assert!(!f.contains_run(i64::MIN, 1) && !f.contains_run(i64::MAX, 1));

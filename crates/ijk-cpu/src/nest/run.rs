@@ -267,9 +267,10 @@ unsafe fn check_offsets(range: &OffsetCheck, n: usize, offsets: *const i64, shif
         OffsetCheck::Sparse { footprint, origin, run } => {
             // SAFETY: guaranteed by the caller.
             let offsets = unsafe { std::slice::from_raw_parts(offsets, n) };
-            let place = |o: i64| origin.checked_add(o)?.checked_add(shift);
-            let inside = |&o: &i64| place(o).is_some_and(|o| footprint.contains_run(o, *run));
-            if offsets.iter().all(inside) { 0 } else { fault::OFFSET }
+            let all = origin
+                .checked_add(shift)
+                .is_some_and(|origin| footprint.contains_runs(offsets, origin, *run));
+            if all { 0 } else { fault::OFFSET }
         }
     }
 }
