@@ -73,6 +73,6 @@ def et(source):
 
     >>> x = ijk.BigTensor(np.arange(6.0), [4])
     >>> ijk.et("y[a] = x[a] - x[a+1]")(x=x)["y"].collect()
-    array([-1., -1., -1., -1., -1.,  0.])
+    array([-1., -1., -1., -1., -1.])
     """
     return Program(source)

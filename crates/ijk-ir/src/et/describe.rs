@@ -1,6 +1,7 @@
 //! Findings of the checker as text.
 
 use super::checked::{Checked, Origin};
+use super::infer::shifted;
 use super::ranks::Problem;
 use super::space::name_of;
 use super::system::Limit;
@@ -36,8 +37,9 @@ impl Display for Checked {
             writeln!(f, "  {}: {ranks}", names.join(", "))?;
         }
         writeln!(f, "extents")?;
+        let shifted = shifted(self);
         for tuple in &self.tuples {
-            writeln!(f, "  {}: {}", tuple.name, self.extent_text(tuple))?;
+            writeln!(f, "  {}: {}", tuple.name, self.extent_text(tuple, &shifted))?;
         }
         Ok(())
     }
@@ -108,7 +110,7 @@ impl Checked {
     }
 
     /// Derivation of an eintup's extents.
-    fn extent_text(&self, tuple: &Tuple) -> String {
+    fn extent_text(&self, tuple: &Tuple, shifted: &[bool]) -> String {
         let shape = tuple.shape;
         let first = name_of(self, shape);
         if first != tuple.name {
@@ -122,7 +124,7 @@ impl Checked {
             (None, Some(link)) => {
                 format!("the number of components that {} counts", self.place(link.span))
             }
-            (None, None) => match self.bounding_read(tuple.shape) {
+            (None, None) => match self.bounding_read(tuple.shape, shifted) {
                 Some(span) => format!("open, or the largest in bounds of {}", self.place(span)),
                 None => "open".to_owned(),
             },
@@ -130,10 +132,11 @@ impl Checked {
     }
 
     /// The first read in whose arithmetic an eintup stands that no bound array has by itself.
-    fn bounding_read(&self, shape: ShapeId) -> Option<Span> {
+    fn bounding_read(&self, shape: ShapeId, shifted: &[bool]) -> Option<Span> {
         let binds = |array: usize| self.arrays[array].origin != Origin::Computed;
         let plain = |array: usize| self.system.plain[array].iter().flatten().any(|s| *s == shape);
-        if (0..self.arrays.len()).any(|array| binds(array) && plain(array)) {
+        let decides = |array: usize| binds(array) && plain(array);
+        if !shifted[shape.0 as usize] && (0..self.arrays.len()).any(decides) {
             return None;
         }
         let mut found = None;

@@ -2,6 +2,7 @@
 
 use crate::generate::et::EtCase;
 use crate::harness::i::SMALL_DOMAIN;
+use crate::harness::shifts::fits_shifts;
 use crate::reference::et::accesses::accesses;
 use crate::reference::et::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
 use crate::reference::value::integer;
@@ -279,7 +280,8 @@ fn check_extents(
         axis += rank;
         let Some(tuple) = standing(&checked.program, name, place) else { continue };
         let extents = &shapes.tuples[tuple];
-        if !extents.iter().copied().eq(here.iter().map(|&n| n as u64)) {
+        let same = extents.iter().copied().eq(here.iter().map(|&n| n as u64));
+        if !same && !fits_shifts(checked, shapes, name, place, tuple, here) {
             return disagree("the solver", format!("`{name}` has {here:?}, `{tuple}` {extents:?}"));
         }
     }
@@ -288,7 +290,7 @@ fn check_extents(
 
 /// The first eintup that is a whole index at a place of an array: for a drawn one, in the statement that sizes it; for
 /// an input, anywhere.
-fn standing<'p>(program: &'p Program, name: &'p str, place: usize) -> Option<&'p str> {
+pub(crate) fn standing<'p>(program: &'p Program, name: &'p str, place: usize) -> Option<&'p str> {
     let first = program.statements.iter().find(|s| s.left.array.text == name);
     let accesses: Vec<&Access> = match first {
         Some(statement) => vec![&statement.left],

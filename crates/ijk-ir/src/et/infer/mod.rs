@@ -9,6 +9,7 @@ mod invert;
 mod messages;
 mod read;
 mod search;
+mod shifts;
 
 use super::checked::{Checked, Solution};
 use super::first::first;
@@ -20,6 +21,7 @@ use super::{Origin, ShapeId};
 use ijk_syntax::Diagnostic;
 use ijk_syntax::et::ast::Access;
 use search::Search;
+pub(super) use shifts::shifted;
 
 /// Combinations of ranks that are tried.
 const MAX_COMBINATIONS: usize = 4096;
@@ -159,6 +161,8 @@ struct Inference<'a> {
     known: Vec<Vec<Option<KnownExtent<'a>>>>,
     /// Values that constraints leave for unknown extents.
     several: Vec<Vec<Option<invert::Preimage>>>,
+    /// Shapes that places of inputs do not decide, though they stand there by themselves.
+    shifted: Vec<bool>,
     /// Constraints with a reported error.
     reported: Vec<bool>,
     errors: Vec<Diagnostic>,
@@ -169,8 +173,8 @@ impl<'a> Inference<'a> {
         let space = Space::new(checked, ranks);
         let known = ranks.shapes.iter().map(|r| vec![None; *r as usize]).collect();
         let several = ranks.shapes.iter().map(|r| (0..*r).map(|_| None).collect()).collect();
-        let reported = vec![false; ranks.shapes.len()];
-        Self { space, bound, given, known, several, reported, errors: Vec::new() }
+        let (shifted, reported) = (shifted(checked), vec![false; ranks.shapes.len()]);
+        Self { space, bound, given, known, several, shifted, reported, errors: Vec::new() }
     }
 
     fn run(mut self) -> Result<RankOutcome, Vec<Diagnostic>> {
@@ -232,7 +236,8 @@ impl<'a> Inference<'a> {
 
     fn place(&mut self, array: usize, place: usize, axis: usize, extents: &[u64]) {
         if let Some(shape) = self.space.checked.place_shape(array, place) {
-            for (component, extent) in extents.iter().enumerate() {
+            let decides = !self.shifted[shape.0 as usize];
+            for (component, extent) in extents.iter().enumerate().filter(|_| decides) {
                 let from = From::Axis { array, place, axis: axis + component };
                 self.set(shape, component, *extent, from);
             }
@@ -256,7 +261,8 @@ impl<'a> Inference<'a> {
                 let rank = self.space.ranks.places[*array][place] as usize;
                 let plain = self.space.checked.system.plain[*array].get(place);
                 for &shape in plain.into_iter().flatten() {
-                    let defined = matches!(self.space.kinds[shape.0 as usize], Kind::Equals(_));
+                    let defined = matches!(self.space.kinds[shape.0 as usize], Kind::Equals(_))
+                        || self.shifted[shape.0 as usize];
                     for component in (0..rank).filter(|_| !defined) {
                         if self.get(shape, component).is_none() {
                             let axis = axis + component;
@@ -290,7 +296,8 @@ impl<'a> Inference<'a> {
         for link in &self.space.checked.system.links {
             let CountedQuantity::Shape(shape) = link.counts else { continue };
             let open = self.space.checked.system.dims_rules[shape.0 as usize].is_none();
-            let unknown = open && self.get(shape, 0).is_none();
+            let told = self.get(shape, 0).is_some() || self.shifted[shape.0 as usize];
+            let unknown = open && !told;
             if link.strict || unknown {
                 let rank = self.space.ranks.total(self.space.checked, &link.rank);
                 self.set(shape, 0, rank.into(), From::Counted(link));

@@ -4,7 +4,7 @@ use super::Notes;
 use super::productions::has_nested;
 use crate::generate::et::EtCase;
 use crate::generate::et::links::{draws, links};
-use crate::harness::et::Solved;
+use crate::harness::et::{Solved, standing};
 use crate::reference::et::accesses::accesses;
 use crate::reference::et::variables::variables;
 use crate::reference::et::{EtEvaluation, PointCount, Shapes};
@@ -42,6 +42,9 @@ impl Notes<'_> {
         let yields = |(name, dims): (&String, &Vec<u64>)| {
             dims.len() != 1 && !ruled(name) && !case.dims.contains_key(name)
         };
+        if case.bound.iter().any(|(name, input)| shortened(name, &input.value.shape, solved)) {
+            self.count("rule: an extent in bounds of shifts");
+        }
         if !case.bound.is_empty() && shapes.tuples.iter().any(yields) {
             self.count("rule: a default rank that yields to a bound array");
         }
@@ -318,4 +321,17 @@ fn varies(value: &Value, is_tuple: &dyn Fn(&str) -> bool) -> bool {
         Value::Sum(terms, _) => terms.iter().any(|(_, term)| varies(term, is_tuple)),
         _ => false,
     }
+}
+
+/// Returns true if an eintup that an array has by itself has less extents than the array.
+fn shortened(name: &str, shape: &[usize], solved: &Solved) -> bool {
+    let mut axis = 0;
+    let places = solved.shapes.places.get(name).into_iter().flatten().enumerate();
+    places.into_iter().any(|(place, &rank)| {
+        let here = &shape[axis..axis + rank];
+        axis += rank;
+        let tuple = standing(&solved.checked.program, name, place);
+        let extents = tuple.map(|tuple| &solved.shapes.tuples[tuple]);
+        extents.is_some_and(|extents| extents.iter().zip(here).any(|(&n, &here)| n < here as u64))
+    })
 }

@@ -221,7 +221,20 @@ impl World<'_> {
         };
         self.arrays.push(array);
         let at = self.arrays.len() - 1;
-        self.first_read(at)
+        let first = self.first_read(at);
+        if self.rng.chance(0.1) { self.beside_a_shift(first) } else { first }
+    }
+
+    /// The sum of a read and of the same at shifts of its plain eintups: `x[a] + x[a+1]`.
+    fn beside_a_shift(&mut self, (value, t): TypedValue) -> TypedValue {
+        let Value::Element(read) = &value else { return (value, t) };
+        let mut shifted = read.clone();
+        for index in shifted.indices.iter_mut().filter(|index| matches!(index, Index::Tuple(_))) {
+            let by = integer(self.rng.between(0, 2) as i64);
+            *index = super::build::sum(index.clone(), self.rng.chance(0.2), by);
+        }
+        let both = vec![(false, value), (false, Value::Element(shifted))];
+        (Value::Sum(both, SPAN), t)
     }
 
     fn plain_random(&mut self) -> Value {

@@ -1,0 +1,48 @@
+//! Extents of eintups that an input has by itself beside shifts of them, literally: `i` in `y[i] = x[i+2] - x[i]`.
+
+use crate::reference::et::Shapes;
+use crate::reference::et::accesses::accesses;
+use ijk_ir::et::Checked;
+use ijk_syntax::et::ast::{Access, Index, Statement};
+
+/// Returns true if an eintup's extents may be less than those of an input that has it by itself: the input is read at
+/// shifts of it, and no read at a shift by a number passes the end.
+pub fn fits_shifts(
+    checked: &Checked,
+    shapes: &Shapes,
+    array: &str,
+    place: usize,
+    tuple: &str,
+    here: &[usize],
+) -> bool {
+    let shape = |name: &str| checked.tuples.iter().find(|t| t.name == name).map(|t| t.shape);
+    let reads = |statement: &Statement| -> Vec<Index> {
+        let all = accesses(statement).into_iter();
+        let own = all.filter(|access: &&Access| access.array.text == array);
+        own.filter_map(|access| access.indices.get(place).cloned()).collect()
+    };
+    let same = |index: &Index| matches!(index, Index::Tuple(t) if shape(&t.text) == shape(tuple));
+    let mut statements = checked.program.statements.iter().map(reads);
+    let Some(reads) = statements.find(|reads| reads.iter().any(same)) else { return false };
+    let shifted = reads.iter().any(|index| !same(index));
+    let extents = &shapes.tuples[tuple];
+    let reaches = |index: &Index| {
+        let by = shift(index, tuple).unwrap_or(0);
+        extents.iter().zip(here).all(|(&n, &here)| n == 0 || n as i64 + by <= here as i64)
+    };
+    shifted && reads.iter().all(reaches)
+}
+
+/// The number that an index adds to an eintup, if that is all that it does.
+fn shift(index: &Index, tuple: &str) -> Option<i64> {
+    let Index::Sum(terms, _) = index else { return None };
+    let (mut found, mut by) = (false, 0);
+    for term in terms {
+        match term {
+            (false, Index::Tuple(name)) if name.text == tuple && !found => found = true,
+            (minus, Index::Integer(n, _)) => by += if *minus { -*n } else { *n },
+            _ => return None,
+        }
+    }
+    found.then_some(by)
+}
