@@ -235,3 +235,20 @@ def test_extents_and_names_of_einsum_tuple():
     with pytest.raises(ValueError) as error:
         ijk.et("y[a,b] = x[a+b]")(x=seed)
     assert "dims={" in str(error.value) and "--dims" not in str(error.value)
+
+
+def test_log_add_exp():
+    x = np.random.default_rng(1).normal(size=(40, 50)) * 300
+    x[0], x[1, 3], x[2, 4] = -np.inf, np.inf, np.nan
+    expected = np.logaddexp.reduce(x, axis=1)
+    for found in ijk.i("@logaddexp ij~i")(x), ijk.et("y[i] =logaddexp x[i,j]")(x=x)["y"]:
+        assert np.allclose(found, expected, rtol=1e-13, equal_nan=True)
+    running = ijk.et("y[i,p] =logaddexp x[i,p-k]\n\nDIMS(k) = DIMS(p)")(x=x)["y"]
+    assert np.allclose(running, np.logaddexp.accumulate(x, axis=1), rtol=1e-13, equal_nan=True)
+    a, b = x[3:20], x[20:40].T
+    product = ijk.i("@logaddexp(ik+kj)~ij")(a, b.copy())
+    assert np.allclose(product, np.logaddexp.reduce(a[:, :, None] + b, axis=1), rtol=1e-12)
+    blocks = ijk.contract(ijk.BigTensor(a, [8, 16]), ijk.BigTensor(b, [16, 8]), 1, 0, "logaddexp(l + r)")
+    assert np.allclose(blocks.collect(), product, rtol=1e-12)
+    with pytest.raises(ijk.Error, match="`@f64 ij`"):
+        ijk.i("@logaddexp ij~i")(np.ones((2, 3), "i8"))

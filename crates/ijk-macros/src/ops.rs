@@ -85,6 +85,7 @@ pub fn binary(op: BinaryOp, x: &Ident, y: &Ident) -> Code {
         BinaryOp::Log => ("Inexact", "log", false),
         BinaryOp::Atan2 => ("Real", "atan2", false),
         BinaryOp::Hypot => ("Real", "hypot", false),
+        BinaryOp::LogAddExp => ("Real", "log_add_exp", false),
         BinaryOp::FloorDiv => ("Real", "floor_div", false),
     };
     let method = method(of, name);

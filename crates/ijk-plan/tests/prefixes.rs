@@ -137,3 +137,25 @@ fn rows_of_scans_are_swept() {
     assert!(kernels(&sweep.body).contains(&Kernel::Scan), "{plan}");
     assert_eq!(sweep.axes.len(), 1);
 }
+
+#[test]
+fn log_sums_are_scanned_relative_to_running_maxima() {
+    let mut p = builder();
+    let x = p.input("rp");
+    let sums = p.reduce(Monoid::LogAddExp, (x, "r[p+-1*k]"), "rp");
+    p.output(sums);
+    let kernels = kernels(&p.checked());
+    assert_eq!(kernels.iter().filter(|kernel| **kernel == Kernel::Scan).count(), 2);
+    assert!(!kernels.contains(&Kernel::Reduce));
+}
+
+#[test]
+fn log_sums_are_maxima_and_sums() {
+    let mut p = builder();
+    let x = p.input("rn");
+    let rows = p.reduce(Monoid::LogAddExp, (x, "rn"), "r");
+    let scattered = p.reduce(Monoid::LogAddExp, (x, "rn"), "[r+n]");
+    [rows, scattered].into_iter().for_each(|sums| p.output(sums));
+    let kernels = kernels(&p.checked());
+    assert!(kernels.contains(&Kernel::Reduce) && !kernels.contains(&Kernel::Scan));
+}

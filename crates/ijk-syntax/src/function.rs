@@ -144,6 +144,8 @@ functions! {
     Atan2 = "@atan2", 2..=2;
     /// Length of (x, y).
     Hypot = "@hypot", 2..=2;
+    /// Logarithm of a sum of exponentials; reduces (then of one operand).
+    LogAddExp = "@logaddexp", 1..=2;
     /// Choose by a bool.
     Where = "@where", 3..=3;
 }
@@ -199,6 +201,7 @@ impl Function {
                 | Self::Min
                 | Self::And
                 | Self::Or
+                | Self::LogAddExp
                 | Self::ArgMax
                 | Self::ArgMin
         ) || self.orders()

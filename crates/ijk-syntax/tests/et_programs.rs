@@ -114,6 +114,8 @@ fn assignments() {
         ("and=", AssignOp::And, true),
         ("=or", AssignOp::Or, false),
         ("or=", AssignOp::Or, true),
+        ("=logaddexp", AssignOp::LogAddExp, false),
+        ("logaddexp=", AssignOp::LogAddExp, true),
     ];
     for (symbol, op, accumulate) in table {
         let (program, diagnostics) = parse(&format!("y[i] {symbol} x[i]"));

@@ -238,6 +238,8 @@ pub trait Real: Inexact + OrderedNumber {
     fn floor_div(self, right: Self) -> Self;
     /// `@hypot`.
     fn hypot(self, right: Self) -> Self;
+    /// `@logaddexp`.
+    fn log_add_exp(self, right: Self) -> Self;
 }
 
 /// Panics: the type checker lets no such reduction through.

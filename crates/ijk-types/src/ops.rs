@@ -213,13 +213,15 @@ pub enum BinaryOp {
     Atan2,
     /// `@hypot`.
     Hypot,
+    /// `@logaddexp`: `ln(exp(x) + exp(y))`.
+    LogAddExp,
     /// `//` of Einsum Tuple on floats: the greatest integer that is at most the exact quotient.
     FloorDiv,
 }
 
 impl BinaryOp {
     /// Every function of two operands.
-    pub const ALL: [BinaryOp; 20] = [
+    pub const ALL: [BinaryOp; 21] = [
         Self::Add,
         Self::Mul,
         Self::Sub,
@@ -239,6 +241,7 @@ impl BinaryOp {
         Self::Mod,
         Self::Atan2,
         Self::Hypot,
+        Self::LogAddExp,
         Self::FloorDiv,
     ];
 
@@ -251,7 +254,7 @@ impl BinaryOp {
             Self::Log => TypeSet::INEXACT,
             Self::And | Self::Or => TypeSet::BOOL,
             Self::Mod => TypeSet::ORDERED_NUMBER,
-            Self::Atan2 | Self::Hypot | Self::FloorDiv => TypeSet::REAL,
+            Self::Atan2 | Self::Hypot | Self::LogAddExp | Self::FloorDiv => TypeSet::REAL,
         }
     }
 
@@ -281,11 +284,14 @@ pub enum Monoid {
     And,
     /// `@or` of bools.
     Or,
+    /// `@logaddexp`: the logarithm of a sum of exponentials. Identity: -inf.
+    LogAddExp,
 }
 
 impl Monoid {
     /// Every monoid.
-    pub const ALL: [Monoid; 6] = [Self::Add, Self::Mul, Self::Max, Self::Min, Self::And, Self::Or];
+    pub const ALL: [Monoid; 7] =
+        [Self::Add, Self::Mul, Self::Max, Self::Min, Self::And, Self::Or, Self::LogAddExp];
 
     /// The operator as a function of two operands.
     pub const fn op(self) -> BinaryOp {
@@ -296,6 +302,7 @@ impl Monoid {
             Self::Min => BinaryOp::Min,
             Self::And => BinaryOp::And,
             Self::Or => BinaryOp::Or,
+            Self::LogAddExp => BinaryOp::LogAddExp,
         }
     }
 

@@ -227,6 +227,21 @@ fn lengths_neither_overflow_nor_vanish() {
 }
 
 #[test]
+fn sums_of_exponentials_are_those_of_numpy() {
+    let of = double::log_add_exp;
+    assert_eq!(of(-INF, -INF), -INF);
+    assert_eq!((of(INF, INF), of(INF, -INF), of(-INF, INF)), (INF, INF, INF));
+    assert_eq!((of(-INF, 3.0), of(1e300, 1.0), of(-1e300, -INF)), (3.0, 1e300, -1e300));
+    assert_eq!(of(-INF, -0.0).to_bits(), (-0.0f64).to_bits());
+    assert!(of(NAN, 1.0).is_nan() && of(-INF, NAN).is_nan() && of(INF, NAN).is_nan());
+    assert_eq!((of(0.0, 0.0), of(1000.0, 1000.0)), (2f64.ln(), 1000.0 + 2f64.ln()));
+    assert_eq!(single::log_add_exp(-1e4, -1e4 + 1.0), -9998.687);
+    for (x, y) in [(0.5, -2.0), (-3.0, 1.25), (7.0, 6.5)] {
+        assert!((of(x, y) - (x.exp() + y.exp()).ln()).abs() < 1e-15 * 8.0);
+    }
+}
+
+#[test]
 fn angles_are_those_of_c() {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
     for x in [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 5e-324, f64::MAX] {

@@ -23,6 +23,7 @@ const FOLDS: &[(&str, Fold)] = &[
     ("min", Fold::Reduce(Reducer::Monoid(Monoid::Min))),
     ("all", Fold::Reduce(Reducer::Monoid(Monoid::And))),
     ("any", Fold::Reduce(Reducer::Monoid(Monoid::Or))),
+    ("logaddexp", Fold::Reduce(Reducer::Monoid(Monoid::LogAddExp))),
     ("argmax", Fold::Reduce(Reducer::ArgMax)),
     ("argmin", Fold::Reduce(Reducer::ArgMin)),
     ("collect", Fold::Collect),

@@ -50,6 +50,7 @@ const BINARY: &[(&str, BinaryOp)] = &[
     ("mod", BinaryOp::Mod),
     ("atan2", BinaryOp::Atan2),
     ("hypot", BinaryOp::Hypot),
+    ("logaddexp", BinaryOp::LogAddExp),
     ("floordiv", BinaryOp::FloorDiv),
 ];
 

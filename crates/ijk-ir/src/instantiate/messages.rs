@@ -7,7 +7,7 @@ use crate::display::{binary_name, index_text, literal_text, monoid_name, unary_n
 use crate::interval::Interval;
 use crate::text::{quote, slice};
 use ijk_syntax::{Diagnostic, Span};
-use ijk_types::{BinaryOp, DType, Literal, Reducer};
+use ijk_types::{BinaryOp, DType, Literal, Reducer, TypeSet};
 
 /// `argument 2`, or `` the result of `ij*i~ij` `` where the array is no argument.
 fn array_text(program: &Program, id: ArrayId) -> String {
@@ -121,7 +121,14 @@ fn is_held(t: DType, by: DType) -> bool {
 pub fn type_not_accepted(program: &Program, n: usize, t: DType, variable: u32) -> Diagnostic {
     let set = program.types[variable as usize];
     let culprit = program.statements.iter().find_map(|s| rejected_by(program, s, variable, t));
-    match culprit {
+    let whole = t.is_integer() || t == DType::Bool;
+    let fits =
+        [DType::F32, DType::F64].into_iter().find(|by| is_held(t, *by)).unwrap_or(DType::F64);
+    let cast = (whole && set.contains(fits) && set.is_subset(TypeSet::INEXACT)).then(|| {
+        let operand = slice(&program.source, input_span(program, n));
+        format!("cast it: `@{fits} {operand}`")
+    });
+    let error = match culprit {
         Some((what, span)) => {
             let message = format!("argument {} is {t}, but {what}", n + 1);
             codes::TYPE_REJECTED
@@ -132,6 +139,10 @@ pub fn type_not_accepted(program: &Program, n: usize, t: DType, variable: u32) -
             let message = format!("argument {} is {t}, but must be one of {set}", n + 1);
             codes::TYPE_OUTSIDE.error(input_span(program, n), message)
         }
+    };
+    match cast {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
 }
 

@@ -26,6 +26,7 @@ pub fn unary(function: Function) -> Option<UnaryForm> {
         Function::Min => Same(BinaryOp::Min),
         Function::And => Same(BinaryOp::And),
         Function::Or => Same(BinaryOp::Or),
+        Function::LogAddExp => Same(BinaryOp::LogAddExp),
         Function::Index => UnaryForm::Index,
         other => Op(unary_op(other)?),
     })
@@ -97,6 +98,7 @@ pub fn binary(function: Function) -> Option<BinaryOp> {
         Function::Mod => BinaryOp::Mod,
         Function::Atan2 => BinaryOp::Atan2,
         Function::Hypot => BinaryOp::Hypot,
+        Function::LogAddExp => BinaryOp::LogAddExp,
         _ => return None,
     })
 }

@@ -17,7 +17,7 @@ mod values;
 use crate::expand::Form;
 use crate::types::Types;
 use ijk_ir::core::{Init, Program, ScalarNode, Statement};
-use ijk_types::{Reducer, TypeSet};
+use ijk_types::{Monoid, Reducer, TypeSet};
 use proc_macro2::TokenStream;
 use quote::quote;
 use std::collections::BTreeMap;
@@ -80,7 +80,8 @@ fn is_simple(program: &Program, statement: &Statement) -> bool {
     let reduced = shape::reduced(statement).len();
     let reduces = match statement.reduce {
         None => reduced == 0,
-        Some(Reducer::Monoid(_)) => true,
+        // The engine takes it relative to the greatest term.
+        Some(Reducer::Monoid(monoid)) => monoid != Monoid::LogAddExp,
         Some(Reducer::ArgMax | Reducer::ArgMin) => reduced == 1,
         Some(Reducer::Order(_)) => false,
     };

@@ -260,7 +260,9 @@ fn of_unary(op: UnaryOp) -> u64 {
 fn of_binary(op: BinaryOp) -> u64 {
     match op {
         BinaryOp::Div | BinaryOp::Mod | BinaryOp::FloorDiv => 1,
-        BinaryOp::Pow | BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot => SLOW_FUNCTION_COST,
+        BinaryOp::Pow | BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::LogAddExp => {
+            SLOW_FUNCTION_COST
+        }
         _ => 0,
     }
 }

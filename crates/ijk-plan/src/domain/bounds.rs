@@ -327,7 +327,7 @@ pub(crate) fn one_each(stmt: &Stmt) -> bool {
 /// Tells whether combining the value with the identity returns the value bit for bit.
 fn is_neutral(monoid: Monoid, dtype: DType, value: &Expr, no_negative_zero: &[bool]) -> bool {
     match monoid {
-        Monoid::Max | Monoid::Min | Monoid::And | Monoid::Or => true,
+        Monoid::Max | Monoid::Min | Monoid::And | Monoid::Or | Monoid::LogAddExp => true,
         Monoid::Mul => !dtype.is_complex(),
         Monoid::Add if dtype.is_float() || dtype.is_complex() => {
             is_no_negative_zero(value, no_negative_zero)

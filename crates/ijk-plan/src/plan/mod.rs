@@ -175,7 +175,9 @@ impl Contraction {
     /// fail, that change the type, or that are no single vector instruction.
     pub fn supports(dtype: DType, (map, then): (BinaryOp, Option<Then>), reduce: Monoid) -> bool {
         use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
-        let accepted = map.accepts().contains(dtype) && reduce.op().accepts().contains(dtype);
+        let accepted = map.accepts().contains(dtype)
+            && reduce.op().accepts().contains(dtype)
+            && reduce != Monoid::LogAddExp;
         let known = match dtype {
             DType::Bool => map.result().of(dtype) == DType::Bool,
             DType::I32 | DType::I64 => matches!(map, Add | Sub | Mul | Max | Min),

@@ -579,8 +579,8 @@ fn aggregation_of(any: Option<&Bound<'_, PyAny>>) -> PyResult<Aggregation> {
 /// those of m2.
 ///
 /// aggregation: None for the sum of products; text of l and r, such as "sum(l * r)", "max(l + r)",
-/// "any(l and r)", "any(l == r)", "argmin(l - r)" or "collect(l * r)"; or a program in i of two arrays of rank 1:
-/// +(i*i)~. . If elements are lists, the formula folds each pair, as "sum(sum(l * r))" does, or "collect" keeps
+/// "any(l and r)", "any(l == r)", "argmin(l - r)", "logaddexp(l + r)" or "collect(l * r)"; or a program in i of two
+/// arrays of rank 1: +(i*i)~. . If elements are lists, the formula folds each pair, as "sum(sum(l * r))" does, or "collect" keeps
 /// them.
 /// All spellings of a sum of products use the kernels of matrix products.
 ///

@@ -114,6 +114,8 @@ pub enum AssignOp {
     And,
     /// Logical or.
     Or,
+    /// Log-add-exp.
+    LogAddExp,
 }
 
 /// `array[index, …]`: an element of an array.

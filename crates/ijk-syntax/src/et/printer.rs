@@ -94,6 +94,8 @@ impl Display for Assign {
             (AssignOp::And, true) => "and=",
             (AssignOp::Or, false) => "=or",
             (AssignOp::Or, true) => "or=",
+            (AssignOp::LogAddExp, false) => "=logaddexp",
+            (AssignOp::LogAddExp, true) => "logaddexp=",
         })
     }
 }

@@ -12,8 +12,13 @@ pub(super) const CONSTANTS: [(&str, f64); 3] =
     [("INF", f64::INFINITY), ("NAN", f64::NAN), ("PI", std::f64::consts::PI)];
 
 /// Words in the symbols of assignments.
-pub(super) const ASSIGN_WORDS: [(&str, AssignOp); 4] =
-    [("max", AssignOp::Max), ("min", AssignOp::Min), ("and", AssignOp::And), ("or", AssignOp::Or)];
+pub(super) const ASSIGN_WORDS: [(&str, AssignOp); 5] = [
+    ("max", AssignOp::Max),
+    ("min", AssignOp::Min),
+    ("and", AssignOp::And),
+    ("or", AssignOp::Or),
+    ("logaddexp", AssignOp::LogAddExp),
+];
 
 /// Functions that i spells as operators, with the number of operands they have here.
 const OPERATORS: [(&str, Function, usize); 5] = [
@@ -58,6 +63,7 @@ pub(super) fn reduction(name: &str) -> Option<&'static str> {
     match &*name.to_ascii_lowercase() {
         "sum" => Some("values at the same element are added: `y[i] = x[i,j]` sums over `j`"),
         "prod" | "product" => Some("`y[i] =* x[i,j]` multiplies over `j`"),
+        "logsumexp" => Some("`y[i] =logaddexp x[i,j]` takes the log-sum-exp over `j`"),
         "any" => Some("`y[i] =or x[i,j]` is true where one of them is"),
         "all" => Some("`y[i] =and x[i,j]` is true where all are"),
         _ => None,

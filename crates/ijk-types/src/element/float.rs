@@ -42,7 +42,7 @@ macro_rules! float {
                 match monoid {
                     Monoid::Add => 0.0,
                     Monoid::Mul => 1.0,
-                    Monoid::Max => $t::NEG_INFINITY,
+                    Monoid::Max | Monoid::LogAddExp => $t::NEG_INFINITY,
                     Monoid::Min => $t::INFINITY,
                     Monoid::And | Monoid::Or => super::no_monoid(monoid, Self::DTYPE),
                 }
@@ -164,6 +164,10 @@ macro_rules! float {
             #[inline(always)]
             fn hypot(self, right: Self) -> Self {
                 $module::hypot(self, right)
+            }
+            #[inline(always)]
+            fn log_add_exp(self, right: Self) -> Self {
+                $module::log_add_exp(self, right)
             }
         }
     };

@@ -53,7 +53,7 @@ macro_rules! half {
                 match monoid {
                     Monoid::Add => $t::ZERO,
                     Monoid::Mul => $t::ONE,
-                    Monoid::Max => $t::NEG_INFINITY,
+                    Monoid::Max | Monoid::LogAddExp => $t::NEG_INFINITY,
                     Monoid::Min => $t::INFINITY,
                     Monoid::And | Monoid::Or => super::no_monoid(monoid, Self::DTYPE),
                 }
@@ -155,6 +155,10 @@ macro_rules! half {
             #[inline]
             fn hypot(self, right: Self) -> Self {
                 Real::hypot(self.to_f32(), right.to_f32()).$narrow()
+            }
+            #[inline]
+            fn log_add_exp(self, right: Self) -> Self {
+                Real::log_add_exp(self.to_f32(), right.to_f32()).$narrow()
             }
         }
     };

@@ -32,7 +32,9 @@ macro_rules! integer {
                     Monoid::Mul => 1,
                     Monoid::Max => $t::MIN,
                     Monoid::Min => $t::MAX,
-                    Monoid::And | Monoid::Or => super::no_monoid(monoid, Self::DTYPE),
+                    Monoid::And | Monoid::Or | Monoid::LogAddExp => {
+                        super::no_monoid(monoid, Self::DTYPE)
+                    }
                 }
             }
             #[inline(always)]

@@ -123,6 +123,18 @@ pub fn hypot(x: f32, y: f32) -> f32 {
     power::hypot_single(x, y)
 }
 
+/// `ln(exp(x) + exp(y))` without overflow; NumPy's values for infinities: of two that are equal, that one. What is much
+/// less than the other operand leaves it as it is, -0 included. The error is relative to the greater of 1 and the operands.
+#[inline(always)]
+pub fn log_add_exp(x: f32, y: f32) -> f32 {
+    let greater = if x > y { x } else { y };
+    // NaN for equal infinities, and then not used.
+    let rise = log1p(exp(-(x - y).abs()));
+    let sum = if rise == 0.0 { greater } else { greater + rise };
+    let equal = x + std::f32::consts::LN_2;
+    if x == y { equal } else { sum }
+}
+
 /// Returns true if `y` is outside the domain of [`pow_near`].
 #[inline(always)]
 pub fn pow_is_far(y: f32) -> bool {

@@ -150,6 +150,7 @@ pub fn binary_real<T: Real>(op: BinaryOp, x: T, y: T) -> Value {
         BinaryOp::Log => value(x.log(y)),
         BinaryOp::Atan2 => value(x.atan2(y)),
         BinaryOp::Hypot => value(x.hypot(y)),
+        BinaryOp::LogAddExp => value(x.log_add_exp(y)),
         BinaryOp::FloorDiv => value(x.floor_div(y)),
         _ => binary_ordered_number(op, x, y),
     }

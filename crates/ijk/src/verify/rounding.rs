@@ -93,6 +93,9 @@ impl Builder {
                 let own = abs(Value::Element(statement.left.clone()));
                 (AssignOp::Add, sum([error, mul(constant(terms), magnitude(v)), own]))
             }
+            (AssignOp::LogAddExp, _) => {
+                (AssignOp::Max, sum([error, magnitude(v), constant(terms)]))
+            }
             _ => (AssignOp::Max, sum([error, magnitude(v)])),
         };
         let accumulate = old.is_some() && self.bounds.contains_key(array);
@@ -223,6 +226,7 @@ impl Builder {
                 return call(F::Where, [replayed(&args[0]), yes.clone(), no.clone()]);
             }
             F::Sin | F::Cos => sum([first, magnitude(&args[0])]),
+            F::LogAddExp => sum([sum(errors), magnitude(&args[0]), magnitude(&args[1]), one()]),
             F::Atan2 => {
                 let length = call(F::Hypot, args.iter().map(replayed));
                 div(sum(errors), sum([length, constant(1e-150)]))

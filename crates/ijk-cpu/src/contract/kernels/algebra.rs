@@ -162,7 +162,7 @@ fn identity<T: Copy>(reduce: Monoid, values: [T; 4]) -> T {
     match reduce {
         Monoid::Add | Monoid::Or => values[0],
         Monoid::Mul | Monoid::And => values[1],
-        Monoid::Max => values[2],
+        Monoid::Max | Monoid::LogAddExp => values[2],
         Monoid::Min => values[3],
     }
 }
@@ -182,7 +182,7 @@ fn integer<V: Number>(
                 Monoid::Mul => plain::<Real<V>, RareSemiring<$map, Mul>>(start),
                 Monoid::Max => plain::<Real<V>, ComposedSemiring<$map, Max, Max>>(start),
                 Monoid::Min => plain::<Real<V>, ComposedSemiring<$map, Min, Min>>(start),
-                Monoid::And | Monoid::Or => return None,
+                Monoid::And | Monoid::Or | Monoid::LogAddExp => return None,
             }
         };
     }
@@ -207,7 +207,7 @@ fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -
                 Monoid::Mul => plain::<Real<V>, RareSemiring<$map, Mul>>(start),
                 Monoid::Max => plain::<Real<V>, RareSemiring<$map, MaxNan>>(start),
                 Monoid::Min => plain::<Real<V>, RareSemiring<$map, MinNan>>(start),
-                Monoid::And | Monoid::Or => return None,
+                Monoid::And | Monoid::Or | Monoid::LogAddExp => return None,
             }
         };
     }
@@ -264,7 +264,7 @@ fn distance<V: Float>(
             plain::<Real<V>, ComposedSemiring<AbsSum, MaxNan, MaxNan>>(least)
         }
         (Then::Abs, Monoid::Min) => plain::<Real<V>, RareSemiring<AbsSum, MinNan>>(greatest),
-        (_, Monoid::Mul | Monoid::And | Monoid::Or) => return None,
+        (_, Monoid::Mul | Monoid::And | Monoid::Or | Monoid::LogAddExp) => return None,
     };
     let right = match map {
         BinaryOp::Sub => Prepare::Negate,

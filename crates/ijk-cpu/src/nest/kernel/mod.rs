@@ -60,6 +60,8 @@ macro_rules! for_monoid {
                 I64: i64, F32: f32, F64: f64),
             ijk_types::Monoid::And => for_monoid!(@ $t, $O, $body, Mul, Bool: bool),
             ijk_types::Monoid::Or => for_monoid!(@ $t, $O, $body, Add, Bool: bool),
+            // Plans have sums of exponentials in its place.
+            ijk_types::Monoid::LogAddExp => None,
         }
     };
     (@ $t:expr, $O:ident, $body:expr, $op:ident, $($variant:ident: $T:ty),*) => {

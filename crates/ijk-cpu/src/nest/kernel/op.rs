@@ -104,6 +104,7 @@ ops2! {
     Le: Ordered, bool, a b => a.le(b);
     Atan2: Real, T, a b => a.atan2(b);
     Hypot: Real, T, a b => a.hypot(b);
+    LogAddExp: Real, T, a b => a.log_add_exp(b);
 }
 
 /// Composition of a unary with a binary function.

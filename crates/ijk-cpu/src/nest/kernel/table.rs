@@ -153,14 +153,16 @@ fn to_complex(from: DType, to: DType, level: Level) -> Option<TileKernel> {
 
 /// Returns true if the kernels of an operator on type `t` support a splat as one operand.
 pub(crate) fn takes_splat(op: BinaryOp, t: DType) -> bool {
-    let functions = matches!(op, BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot);
+    let functions =
+        matches!(op, BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::LogAddExp);
     !(functions || op == BinaryOp::Pow && t.is_complex() || t == DType::U64)
 }
 
 /// Returns true if an operator on type `t` takes much longer than a load.
 pub(crate) fn is_dear(op: BinaryOp, t: DType) -> bool {
-    use BinaryOp::{Atan2, Div, FloorDiv, Hypot, Log, Mod, Pow};
-    matches!(op, Pow | Log | Mod | Atan2 | Hypot | FloorDiv) || (op == Div && t.is_integer())
+    use BinaryOp::{Atan2, Div, FloorDiv, Hypot, Log, LogAddExp, Mod, Pow};
+    matches!(op, Pow | Log | Mod | Atan2 | Hypot | LogAddExp | FloorDiv)
+        || (op == Div && t.is_integer())
 }
 
 /// Returns true for real floating-point types.
@@ -197,6 +199,7 @@ pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> 
         BinaryOp::Mod => of!(t, REAL, stripped2::<Mod>(level, a, b)),
         BinaryOp::Atan2 => of!(t, REAL, heavy::<Atan2>(level, a, b)),
         BinaryOp::Hypot => of!(t, REAL, heavy::<Hypot>(level, a, b)),
+        BinaryOp::LogAddExp => of!(t, REAL, heavy::<LogAddExp>(level, a, b)),
         BinaryOp::FloorDiv => of!(t, REAL, stripped2::<FloorDiv>(level, a, b)),
     }
 }

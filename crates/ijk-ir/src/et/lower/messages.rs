@@ -1,7 +1,7 @@
 //! Texts of what is wrong.
 
 use super::codes;
-use crate::text::quote;
+use crate::text::{quote, slice};
 use ijk_syntax::et::ast::{Access, Along, Name, Statement};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{DType, TypeSet};
@@ -160,10 +160,20 @@ pub fn along_nothing(along: &Along) -> Diagnostic {
 }
 
 #[cold]
-pub fn assigned_type(source: &str, symbol: Span, name: &str, t: DType) -> Diagnostic {
+pub fn assigned_type(
+    source: &str,
+    (symbol, value): (Span, Span),
+    name: &str,
+    t: DType,
+) -> Diagnostic {
     let symbol_text = quote(source, symbol, "the assignment");
     let message = format!("`{name}` would be {t}, for which {symbol_text} means nothing");
-    codes::NOT_ORDERED.error(symbol, message).with_label(t.name())
+    let error = codes::NOT_ORDERED.error(symbol, message).with_label(t.name());
+    if t.is_complex() {
+        return error;
+    }
+    let value = slice(source, value);
+    error.with_hint(format!("it is of floating-point numbers: `F64({value})`"))
 }
 
 #[cold]

@@ -92,6 +92,7 @@ pub(super) fn monoid(op: AssignOp) -> Monoid {
         AssignOp::Min => Monoid::Min,
         AssignOp::And => Monoid::And,
         AssignOp::Or => Monoid::Or,
+        AssignOp::LogAddExp => Monoid::LogAddExp,
     }
 }
 
@@ -114,7 +115,8 @@ impl ValueBuilder<'_, '_, '_> {
         let source = self.scope.source();
         if !monoid(statement.assign.op).op().accepts().contains(dtype) {
             let (symbol, name) = (statement.symbol, &statement.left.array.text);
-            let message = messages::assigned_type(source, symbol, name, dtype);
+            let places = (symbol, statement.value.span());
+            let message = messages::assigned_type(source, places, name, dtype);
             return self.scope.fail(message);
         }
         let symbol = slice(source, statement.symbol).to_string();

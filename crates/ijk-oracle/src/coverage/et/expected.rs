@@ -11,7 +11,7 @@ pub fn expected_of_et() -> Vec<String> {
         all.push(format!("result: {t}"));
         all.push(format!("operands: {t}"));
     }
-    for op in ["+", "*", "max", "min", "and", "or"] {
+    for op in ["+", "*", "max", "min", "and", "or", "logaddexp"] {
         for form in [format!("{op}="), format!("={op}")] {
             all.push(format!("assign: {form} first"));
             all.push(format!("assign: {form} again"));

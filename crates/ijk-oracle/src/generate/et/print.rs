@@ -74,6 +74,7 @@ pub(crate) fn spelled(op: AssignOp) -> &'static str {
         AssignOp::Add => "+",
         AssignOp::Mul => "*",
         AssignOp::Max => "max",
+        AssignOp::LogAddExp => "logaddexp",
         AssignOp::Min => "min",
         AssignOp::And => "and",
         AssignOp::Or => "or",

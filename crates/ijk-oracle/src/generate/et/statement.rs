@@ -1,19 +1,20 @@
 //! Random statements: every form of assignment, and arrays of any extents.
 
 use super::build::{SPAN, access};
-use super::value::real;
+use super::value::{floating, real};
 use super::world::{ArrayPlace, EtArray, World};
 use crate::reference::et::types::Type;
 use ijk_syntax::et::ast::{Access, Assign, AssignOp, Declared, Index, Name, Statement, Value};
 use ijk_types::DType;
 
-const OPS: [(u32, AssignOp); 6] = [
+const OPS: [(u32, AssignOp); 7] = [
     (50, AssignOp::Add),
     (8, AssignOp::Mul),
     (8, AssignOp::Max),
     (8, AssignOp::Min),
     (5, AssignOp::And),
     (5, AssignOp::Or),
+    (8, AssignOp::LogAddExp),
 ];
 
 /// Most elements of an array.
@@ -162,7 +163,11 @@ fn fit(value: (Value, Type), assign: Assign, old: Option<DType>) -> (Value, Assi
         false => assign,
     };
     let simple = matches!(assign.op, AssignOp::Add | AssignOp::Mul);
-    let (value, t) = if simple { value } else { real(value) };
+    let (value, t) = match assign.op {
+        AssignOp::LogAddExp => floating(value),
+        _ if simple => value,
+        _ => real(value),
+    };
     let logical = matches!(assign.op, AssignOp::And | AssignOp::Or);
     let dtype = match kept {
         _ if logical => DType::Bool,

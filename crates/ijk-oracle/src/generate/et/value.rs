@@ -479,6 +479,15 @@ pub(crate) fn real((value, t): TypedValue) -> TypedValue {
     }
 }
 
+/// A real value as a floating-point number.
+pub(crate) fn floating(typed: TypedValue) -> TypedValue {
+    let (value, t) = real(typed);
+    match t.dtype.is_float() {
+        true => (value, t),
+        false => (call(Function::CastF64, vec![value]), Type::strong(DType::F64)),
+    }
+}
+
 fn truth(typed: TypedValue) -> TypedValue {
     real(typed)
 }

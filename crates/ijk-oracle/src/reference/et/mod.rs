@@ -22,7 +22,7 @@ pub use satisfy::broken;
 
 use crate::{Bounded, Cell, Value};
 use ijk_syntax::Function;
-use ijk_syntax::et::ast::{Program, Statement, Value as AstValue, ValueFunction};
+use ijk_syntax::et::ast::{AssignOp, Program, Statement, Value as AstValue, ValueFunction};
 use ijk_types::DType;
 use std::collections::BTreeMap;
 use types::WeakArrays;
@@ -56,7 +56,7 @@ pub struct EtEvaluation {
     pub outputs: Vec<String>,
     /// Points of each statement that ran.
     pub points: Vec<PointCount>,
-    /// True if some values are f16 or bf16: engines round what reduces these once.
+    /// True if some values are f16 or bf16, or a log-add-exp reduces: engines round what reduces these otherwise.
     pub halves: bool,
 }
 
@@ -105,7 +105,8 @@ pub fn evaluate_et(
     bound: &BTreeMap<String, Value>,
     seed: u64,
 ) -> Result<EtEvaluation, EtError> {
-    let halves = program.statements.iter().any(|s| s.value.any(&is_half_cast));
+    let rounds = |s: &Statement| s.assign.op == AssignOp::LogAddExp || s.value.any(&is_half_cast);
+    let halves = program.statements.iter().any(rounds);
     let mut run = EtEvaluation { halves, ..EtEvaluation::default() };
     let mut weak = WeakArrays::default();
     run.arrays.extend(bound.iter().map(|(name, value)| (name.clone(), exactly(value))));

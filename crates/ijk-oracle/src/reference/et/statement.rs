@@ -104,6 +104,7 @@ pub(super) fn monoid(op: AssignOp) -> Monoid {
         AssignOp::Min => Monoid::Min,
         AssignOp::And => Monoid::And,
         AssignOp::Or => Monoid::Or,
+        AssignOp::LogAddExp => Monoid::LogAddExp,
     }
 }
 

@@ -95,9 +95,10 @@ impl Order {
             (Monoid::Add, Order { factors, .. }) if factors > 1 => {
                 f64::from(factors) * p.unit * size(cell.wide)
             }
-            (Monoid::Max | Monoid::Min, Order { terms: (count, sizes), .. }) if count > 1 => {
-                f64::from(count) * p.unit * sizes
-            }
+            (
+                Monoid::Max | Monoid::Min | Monoid::LogAddExp,
+                Order { terms: (count, sizes), .. },
+            ) if count > 1 => f64::from(count) * p.unit * sizes,
             _ => 0.0,
         };
         let widened = |cell: &Cell| match slack(cell) {
@@ -112,7 +113,7 @@ impl Order {
         let all = Self::of(cells);
         let reordered = match monoid {
             Monoid::Add => all.product,
-            Monoid::Max | Monoid::Min => all.sum,
+            Monoid::Max | Monoid::Min | Monoid::LogAddExp => all.sum,
             _ => false,
         };
         Self { anything: all.anything || reordered, ..Self::default() }

@@ -345,6 +345,7 @@ pub(crate) fn pointwise(function: Function, operands: usize) -> Option<Map> {
         (F::Min, 1) => Map::FromIdentity(Monoid::Min),
         (F::And, 1) => Map::FromIdentity(Monoid::And),
         (F::Or, 1) => Map::FromIdentity(Monoid::Or),
+        (F::LogAddExp, 1) => Map::FromIdentity(Monoid::LogAddExp),
         (F::Where, 3) => Map::Where,
         (_, 1) => Map::Unary(unary(function)?),
         (_, 2) => Map::Binary(binary(function)?),
@@ -420,6 +421,7 @@ fn binary(function: Function) -> Option<BinaryOp> {
         F::Mod => BinaryOp::Mod,
         F::Atan2 => BinaryOp::Atan2,
         F::Hypot => BinaryOp::Hypot,
+        F::LogAddExp => BinaryOp::LogAddExp,
         _ => return None,
     })
 }

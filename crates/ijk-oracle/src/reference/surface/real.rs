@@ -198,6 +198,7 @@ pub(crate) fn binary(op: BinaryOp, x: Real, y: Real, p: &Precision) -> Real {
     }
     match op {
         BinaryOp::Max | BinaryOp::Min => extreme(value, x, y),
+        BinaryOp::LogAddExp => log_add_exp(value, x, y, p),
         BinaryOp::Log => {
             let [base, of] = [x, y].map(|v| unary(UnaryOp::Ln, v, p));
             binary(BinaryOp::Div, of, base, p)
@@ -228,6 +229,21 @@ fn floored(value: f64, x: Real, y: Real, p: &Precision) -> Real {
     let [least, most] = [-quotient.error, quotient.error].map(|e| (quotient.value + e).floor());
     let error = if least == most { 0.0 } else { most - least };
     p.round(value, error, if has_digits { 0.0 } else { FUNCTION_UNITS })
+}
+
+/// `ln(exp(x) + exp(y))`: errors of operands weigh one together; near 0 the result may cancel.
+fn log_add_exp(value: f64, x: Real, y: Real, p: &Precision) -> Real {
+    let least = [x, y].into_iter().position(|v| v.value == f64::NEG_INFINITY && v.is_exact());
+    match least {
+        Some(at) => return [y, x][at],
+        None if x.value.is_nan() || y.value.is_nan() || value.is_infinite() => {
+            return Real { value, error: 0.0 };
+        }
+        None => {}
+    }
+    let size = x.value.abs().min(y.value.abs()).max(1.0);
+    let error = x.error.max(y.error) + FUNCTION_UNITS * p.unit * size;
+    p.round(value, error, FUNCTION_UNITS)
 }
 
 fn extreme(value: f64, x: Real, y: Real) -> Real {

@@ -33,6 +33,7 @@ pub(crate) fn reduce(
     let cell = match (precision(dtype), monoid) {
         (Some(p), Monoid::Add) => sum(value, cells, &p, scattered),
         (Some(p), Monoid::Mul) => product(value, cells, &p),
+        (Some(p), Monoid::LogAddExp) => log_sum(value, cells, &p),
         (Some(p), _) => extreme(monoid, value, start, cells, &p),
         (None, _) => whole(monoid, value, start, cells)?,
     };
@@ -150,6 +151,35 @@ fn sum(value: Scalar, cells: &[Cell], p: &Precision, scattered: bool) -> Cell {
     let steps = run + n.log2() + n / BLOCK + 2.0;
     rebuild(value, total, given + steps * p.unit * (magnitude + given) + n * p.tiny)
 }
+
+/// The logarithm of a sum of exponentials. Those are summed relative to the greatest term, so roundings are those of a
+/// sum of numbers of at most 1, of the terms and of the result. Errors of terms weigh one together.
+fn log_sum(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
+    let terms = || cells.iter().map(|c| parts(c.wide)[0]);
+    let given = cells.iter().map(|c| c.error).fold(0.0, f64::max);
+    let most = terms().fold(f64::NEG_INFINITY, f64::max);
+    if given.is_infinite() {
+        return anything(value);
+    }
+    if terms().any(f64::is_nan) || most.is_infinite() {
+        let all = if terms().any(f64::is_nan) { f64::NAN } else { most };
+        return rebuild(value, [all, 0.0], 0.0);
+    }
+    let mut sum = Sum::EMPTY;
+    terms().for_each(|x| sum.add((x - most).exp()));
+    let total = most + sum.total().ln();
+    let n = cells.len() as f64;
+    let steps = n.min(BLOCK) + n.log2() + n / BLOCK + LOG_SUM_STEPS;
+    let size = 4.0 * (most.abs() + total.abs());
+    if total.abs().max(most.abs()) * 1.001 + given > p.max {
+        return anything(value);
+    }
+    let error = given + p.unit * (steps + size) + p.tiny;
+    rebuild(value, [total, 0.0], error)
+}
+
+/// Roundings of exponents, exponentials and logarithms, and what the least normal number of the exponents' range adds.
+const LOG_SUM_STEPS: f64 = 128.0;
 
 /// Range of a product's partial products, above and below its final value.
 #[derive(Clone, Copy, Debug, Default)]

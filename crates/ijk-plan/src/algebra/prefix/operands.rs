@@ -27,7 +27,7 @@ impl Operators {
         match monoid {
             Monoid::Add if dtype.is_float() || dtype.is_complex() => Some(Self::FACTORS),
             Monoid::Add if dtype.is_integer() => Some(Self { without: None, ..Self::FACTORS }),
-            Monoid::Max | Monoid::Min if dtype.is_float() => Some(Self::TERMS),
+            Monoid::Max | Monoid::Min | Monoid::LogAddExp if dtype.is_float() => Some(Self::TERMS),
             _ => None,
         }
     }
