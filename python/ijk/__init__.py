@@ -64,7 +64,8 @@ def i(source):
 def et(source):
     """A program in Einsum Tuple, as a function of arrays by name that gives a dict of arrays.
 
-    Raises ijk.Error (a ValueError) with everything that is wrong with it, each with its place.
+    Raises ijk.Error (a ValueError) with everything that is wrong with it, each with its place, and warns of what is
+    legal but seldom meant, such as an access that is never in bounds.
 
     >>> ijk.et("y[a] = x[a] * x[a]")(x=np.array([1.0, 2.0]))["y"]
     array([1., 4.])

@@ -252,3 +252,8 @@ def test_log_add_exp():
     assert np.allclose(blocks.collect(), product, rtol=1e-12)
     with pytest.raises(ijk.Error, match="`@f64 ij`"):
         ijk.i("@logaddexp ij~i")(np.ones((2, 3), "i8"))
+
+
+def test_warnings_of_einsum_tuple():
+    with pytest.warns(UserWarning, match="`x\\[-1\\]` is never in bounds"):
+        ijk.et("y[i] = x[i]\nz[] = x[-1]")

@@ -22,8 +22,15 @@ pub struct Program {
 #[pymethods]
 impl Program {
     #[new]
-    fn new(source: &str) -> PyResult<Self> {
-        Ok(Self { inner: ijk::et(source).map_err(raise)? })
+    fn new(py: Python<'_>, source: &str) -> PyResult<Self> {
+        let inner = ijk::et(source).map_err(raise)?;
+        for warning in inner.warnings() {
+            let one = std::slice::from_ref(warning);
+            let message = ijk::render(source, "program", one, false);
+            // The caller of the function `et` is two frames up.
+            py.import("warnings")?.call_method1("warn", (message, py.None(), 2))?;
+        }
+        Ok(Self { inner })
     }
 
     /// Runs the program on arrays by name, and returns a dict of its outputs. `ranks` and `dims` fix ranks and

@@ -22,6 +22,7 @@ ijk_syntax::codes! {
     LOOP_TWICE = "loop-twice";
     NEGATIVE_EXTENT = "negative-extent";
     NEGATIVE_RANGE = "negative-range";
+    NEVER_IN_BOUNDS = "never-in-bounds";
     NOT_STATIC = "not-static";
     NO_RANKS = "no-ranks";
     OUTPUT_NOT_ASSIGNED = "output-not-assigned";

@@ -5,23 +5,15 @@
 //! whatever the extents of eintups are; the greatest point of the write is out of bounds; it places elements
 //! apart (an eintup times 2 or more); and no read of the statement skips that point anyway.
 
+use super::super::Origin;
 use super::super::codes;
-use super::super::system::{Expr, Limit, System};
+use super::super::system::System;
 use super::super::walk::{self, Event, Role};
-use super::super::{Origin, ShapeId};
-use super::Symbols;
+use super::linear::{Linear, Look};
+use super::{Symbols, never};
 use crate::sink::Sink;
 use crate::text::quote;
 use ijk_syntax::et::ast::{Access, Index, IndexOp, Program, Quantity, Statement};
-use std::cell::Cell;
-use std::collections::BTreeMap;
-
-/// A sum of multiples of ranks and extents, and a number.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Linear {
-    terms: BTreeMap<(bool, ShapeId), i128>,
-    constant: i128,
-}
 
 /// The greatest value of an index expression, and the greatest factor of an eintup in it.
 struct Greatest {
@@ -29,44 +21,15 @@ struct Greatest {
     factor: i128,
 }
 
-impl Linear {
-    fn number(constant: i128) -> Self {
-        Self { constant, ..Self::default() }
-    }
-
-    fn of(quantity: Quantity, shape: ShapeId) -> Self {
-        let terms = BTreeMap::from([((quantity == Quantity::Rank, shape), 1)]);
-        Self { terms, constant: 0 }
-    }
-
-    /// The same plus a multiple of another.
-    fn plus(mut self, other: &Self, times: i128) -> Option<Self> {
-        for (key, by) in &other.terms {
-            let term = self.terms.entry(*key).or_insert(0);
-            *term = term.checked_add(by.checked_mul(times)?)?;
-        }
-        self.terms.retain(|_, by| *by != 0);
-        self.constant = self.constant.checked_add(other.constant.checked_mul(times)?)?;
-        Some(self)
-    }
-
-    fn times(&self, by: i128) -> Option<Self> {
-        Self::default().plus(self, by)
-    }
-
-    fn as_number(&self) -> Option<i128> {
-        self.terms.is_empty().then_some(self.constant)
-    }
-}
-
 /// Warns of writes of which some are always dropped.
 pub fn judge(source: &str, program: &Program, found: &Symbols, system: &System, sink: &mut Sink) {
-    let look = Look { found, system, left: Cell::new(MAX_WORK) };
+    let look = Look::new(found, system);
     let mut sized = vec![false; found.arrays.infos.len()];
     for statement in &program.statements {
+        let never = never::judge(source, statement, &look, sink);
         let Some(array) = found.arrays.get(&statement.left.array.text) else { continue };
         let first = !std::mem::replace(&mut sized[array], true);
-        if first || found.arrays.infos[array].origin != Origin::Computed {
+        if never || first || found.arrays.infos[array].origin != Origin::Computed {
             continue;
         }
         let sizing = &found.arrays.sizing[array];
@@ -86,18 +49,6 @@ pub fn judge(source: &str, program: &Program, found: &Symbols, system: &System, 
             sink.push(warning);
         }
     }
-}
-
-/// Operands of constraints that are looked at.
-const MAX_WORK: u32 = 10_000;
-/// Constraints that are followed one after another.
-const MAX_DEPTH: u32 = 8;
-
-struct Look<'a> {
-    found: &'a Symbols,
-    system: &'a System,
-    /// Rest of [`MAX_WORK`].
-    left: Cell<u32>,
 }
 
 impl Look<'_> {
@@ -134,13 +85,11 @@ impl Look<'_> {
         match index {
             Index::Integer(n, _) => fixed(Linear::number((*n).into())),
             Index::Tuple(name) => {
-                let extent = self.extent(self.found.shape(&name.text)?, MAX_DEPTH)?;
+                let extent = self.extent(self.found.shape(&name.text)?)?;
                 Some(Greatest { value: extent.plus(&Linear::number(-1), 1)?, factor: 1 })
             }
             Index::Dims(of, _) => match &of[..] {
-                [Index::Tuple(name)] => {
-                    fixed(self.extent(self.found.shape(&name.text)?, MAX_DEPTH)?)
-                }
+                [Index::Tuple(name)] => fixed(self.extent(self.found.shape(&name.text)?)?),
                 _ => None,
             },
             Index::Rank(of, _) => match &of[..] {
@@ -183,39 +132,6 @@ impl Look<'_> {
                 Some(product)
             }
             Index::Flat(..) | Index::Array(_) | Index::Star(_) => None,
-        }
-    }
-
-    /// The extent of a shape in terms of those that no constraint defines.
-    fn extent(&self, shape: ShapeId, depth: u32) -> Option<Linear> {
-        let rule = self.system.dims_rules[shape.0 as usize].filter(|_| depth > 0);
-        match rule.map(|rule| &self.system.rules[rule].relation) {
-            Some(Limit::Equals(expr)) => self.value(expr, depth - 1),
-            _ => Some(Linear::of(Quantity::Dims, shape)),
-        }
-    }
-
-    fn value(&self, expr: &Expr, depth: u32) -> Option<Linear> {
-        self.left.set(self.left.get().checked_sub(1)?);
-        match expr {
-            Expr::Integer(n) => Some(Linear::number((*n).into())),
-            Expr::Of(Quantity::Rank, shape) => Some(Linear::of(Quantity::Rank, *shape)),
-            Expr::Of(Quantity::Dims, shape) => self.extent(*shape, depth),
-            Expr::Sum(terms) => terms.iter().try_fold(Linear::default(), |sum, (negated, term)| {
-                sum.plus(&self.value(term, depth)?, if *negated { -1 } else { 1 })
-            }),
-            Expr::Product(first, rest) => {
-                rest.iter().try_fold(self.value(first, depth)?, |product, (op, by)| {
-                    let by = self.value(by, depth)?;
-                    match (product.as_number(), by.as_number()) {
-                        _ if *op != IndexOp::Mul => None,
-                        (_, Some(times)) => product.times(times),
-                        (Some(times), _) => by.times(times),
-                        _ => None,
-                    }
-                })
-            }
-            Expr::Min(..) | Expr::Max(..) => None,
         }
     }
 }

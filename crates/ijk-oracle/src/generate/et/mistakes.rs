@@ -90,6 +90,8 @@ const MISTAKES: &[EtMistake] = &[
     ("output-twice", "y[a] = 1\n\ny, y\n\nDIMS(a) = <n>"),
     ("rank-range", "y[a] = 1\n\nRANK(a) IN [0, 1<n>]"),
     ("rank-range", "y[a] = 1\n\nRANK(a) = 10 + <n>"),
+    ("never-in-bounds", "y[a] = 1\nz[a] = y[a + <n> + 9]\n\nDIMS(a) = 2"),
+    ("never-in-bounds", "y[a] = <n>\nz[] = y[-1]\n\nDIMS(a) = 2"),
     ("ranks-differ", "x[a,b] = 1\ny[a + c] = x[b,a]\n\nRANK(a) = 1\nRANK(c) = <n>"),
     ("ranks-differ", "x[a] = 1\ny[b] = x[b]\n\nRANK(a) = 1\nRANK(b) = <n>"),
     ("ranks-differ", "x[a,b] = 1\n\nRANK(a) = <n>\nRANK(b) = 1\nDIMS(b) = DIMS(a) + DIMS(a)"),
