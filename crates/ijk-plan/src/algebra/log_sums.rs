@@ -65,7 +65,7 @@ fn scan(graph: &mut Graph, stmt: Stmt, along: AxisId) {
     let mut order: Vec<usize> = (0..stmt.axes.len()).filter(|axis| *axis != along).collect();
     order.push(along);
     let shape: Vec<u64> = order.iter().map(|axis| stmt.axes[*axis].extent).collect();
-    let whole = index::of_axes(order.into_iter());
+    let whole = index::of_axes(order);
     let mut own = || graph.new_array(dtype, shape.clone());
     let (greatest, level, elements, sum) = (own(), own(), own(), own());
     let map = |out: ArrayId, value: Expr| Stmt {
