@@ -47,6 +47,10 @@ fn parts_of_long_axes_have_the_same_bits_for_any_number_of_workers() {
             u.contract_by(&v, 1, 0, "max(l + r)").unwrap(),
             whole.contract_by(&v, 1, 0, "max(l + r)").unwrap(),
         ),
+        (
+            u.contract_by(&v, 1, 0, "logaddexp(l + r)").unwrap(),
+            whole.contract_by(&v, 1, 0, "logaddexp(l + r)").unwrap(),
+        ),
     ] {
         let plan = BlockPlan::new(&term).to_string();
         assert_eq!(plan.lines().count(), 2, "{plan}");
