@@ -454,7 +454,7 @@ pub(crate) const KEPT_BUFFERS: usize = 64;
 pub(crate) const UNCOUNTED_BYTES: u64 = L2 as u64 / 8;
 
 /// Rows of a block of a product of narrow elements: its packed panels stay in L2.
-pub(crate) const NARROW_ROWS: usize = 240;
+pub(crate) const NARROW_ROWS: usize = 480;
 
 /// Columns of a block of a product of narrow elements.
 pub(crate) const NARROW_COLUMNS: usize = 512;

@@ -130,8 +130,9 @@ impl HoistDomain {
 /// The functions on both sides of an operation under a reduction, if each depends on few of the axes.
 fn sides(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
     let nodes = &stmt.value.nodes;
+    // Products have been taken apart: what is left of their factors are casts, which kernels of narrow types read.
     let binary = |at: u32| match nodes[at as usize] {
-        ExprNode::Binary(_, x, y) if x != y => Some([x, y]),
+        ExprNode::Binary(op, x, y) if x != y && op != BinaryOp::Mul => Some([x, y]),
         _ => None,
     };
     let last = nodes.len() as u32 - 1;

@@ -3,6 +3,7 @@
 //! A panel of the left operand has `ROWS` groups for each group of steps, one of the right `COLUMNS`. A microkernel
 //! multiplies two panels, and writes the sums of a tile of `ROWS` by `COLUMNS`.
 
+use super::pack::{NarrowPacking, NarrowSums, packing, summing};
 use crate::simd::{Level, leveled};
 
 /// Rows of a tile.
@@ -28,6 +29,15 @@ impl Format {
     pub(super) fn steps(self) -> usize {
         if self == Self::Bytes { 4 } else { 2 }
     }
+
+    /// The sum of two elements of the output.
+    #[inline(always)]
+    pub(super) fn sum(self, x: u32, y: u32) -> u32 {
+        match self {
+            Self::Halves => (f32::from_bits(x) + f32::from_bits(y)).to_bits(),
+            _ => x.wrapping_add(y),
+        }
+    }
 }
 
 /// Multiplies two panels of `groups` groups of steps.
@@ -41,6 +51,78 @@ pub(super) type NarrowMicrokernel =
 /// The sum with the products of two groups.
 pub(crate) trait Dot {
     fn dot(sum: u32, left: u32, right: u32) -> u32;
+}
+
+/// Writes a row of a tile to contiguous elements, or adds it to them.
+///
+/// # Safety
+/// `to` has as many elements, aligned to 4 bytes.
+pub(super) type StoreRow =
+    unsafe fn(sums: &[u32; COLUMNS], to: *mut u32, adds: bool, format: Format) -> ();
+
+leveled!(store_row_at, store_row, [], [],
+    (sums: &[u32; COLUMNS], to: *mut u32, adds: bool, format: Format) -> ());
+
+/// # Safety
+/// As for [`StoreRow`].
+#[inline(always)]
+unsafe fn store_row(sums: &[u32; COLUMNS], to: *mut u32, adds: bool, format: Format) {
+    let to = to.cast::<[u32; COLUMNS]>();
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let mut values = *sums;
+        if adds {
+            let old = to.read();
+            values.iter_mut().zip(old).for_each(|(value, old)| *value = format.sum(old, *value));
+        }
+        to.write(values);
+    }
+}
+
+/// Adds to each sum of a tile what belongs to its row and its column.
+///
+/// # Safety
+/// The processor has the instructions of the level.
+pub(super) type Shift = unsafe fn(tile: &mut Tile, rows: &[i32], columns: &[i32]);
+
+leveled!(shift_at, shift, [], [], (tile: &mut Tile, rows: &[i32], columns: &[i32]) -> ());
+
+/// # Safety
+/// As for [`Shift`].
+#[inline(always)]
+unsafe fn shift(tile: &mut Tile, rows: &[i32], columns: &[i32]) {
+    for (sums, row) in tile.iter_mut().zip(rows) {
+        for (sum, column) in sums.iter_mut().zip(columns) {
+            *sum = sum.wrapping_add(row.wrapping_add(*column) as u32);
+        }
+    }
+}
+
+/// The functions of a product, for a level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NarrowKernels {
+    pub multiply: NarrowMicrokernel,
+    pub pack_rows: NarrowPacking,
+    pub pack_columns: NarrowPacking,
+    pub sums_of_rows: NarrowSums,
+    pub sums_of_columns: NarrowSums,
+    pub store_row: StoreRow,
+    pub shift: Shift,
+}
+
+/// The format in which elements are multiplied, and the functions.
+pub(super) fn kernels(format: Format, level: Level) -> (Format, NarrowKernels) {
+    let (format, multiply) = choose(format, level);
+    let kernels = NarrowKernels {
+        multiply,
+        pack_rows: packing::<ROWS>(level),
+        pack_columns: packing::<COLUMNS>(level),
+        sums_of_rows: summing::<ROWS, false>(level),
+        sums_of_columns: summing::<COLUMNS, true>(level),
+        store_row: store_row_at(level),
+        shift: shift_at(level),
+    };
+    (format, kernels)
 }
 
 struct WordDot;
@@ -89,7 +171,7 @@ leveled!(plain_at, plain, [D: Dot], [D],
     (groups: usize, left: *const u32, right: *const u32, out: &mut Tile) -> ());
 
 /// The format in which integers of a byte are multiplied, and the microkernel of a format.
-pub(super) fn choose(format: Format, level: Level) -> (Format, NarrowMicrokernel) {
+fn choose(format: Format, level: Level) -> (Format, NarrowMicrokernel) {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = wide::choose(format, level) {
         return (format, kernel);

@@ -20,7 +20,7 @@ use crate::tuning::order::NARROW_STEPS;
 use crate::tuning::time::{NARROW_COLUMNS, NARROW_POINT, NARROW_ROWS};
 use ijk_plan::plan::{Load, NARROW_SIDE, Nest, Start, narrow_factors};
 use ijk_types::DType;
-use kernel::{Format, NarrowMicrokernel};
+use kernel::{Format, NarrowKernels};
 
 /// A prepared product of narrow elements.
 #[derive(Clone, Debug)]
@@ -39,7 +39,9 @@ pub(crate) struct NarrowProductProgram {
     /// Of steps in left and right.
     steps: Vec<[isize; 2]>,
     format: Format,
-    kernel: NarrowMicrokernel,
+    kernels: NarrowKernels,
+    /// True if full tiles have contiguous columns in the output.
+    dense_columns: bool,
     cost: f64,
 }
 
@@ -93,7 +95,8 @@ impl NarrowProductProgram {
             (DType::I8 | DType::U8, DType::I8 | DType::U8) => Format::Bytes,
             _ => Format::Words,
         };
-        let (format, kernel) = kernel::choose(wanted, level);
+        let (format, kernels) = kernel::kernels(wanted, level);
+        let dense_columns = columns.windows(2).all(|pair| pair[1][2] - pair[0][2] == 4);
         let points = checked.extents.iter().fold(1.0, |n, &extent| n * extent as f64);
         Some(Self {
             origins: loads.map(|load| Origin::new(load.base, load.dtype.size())),
@@ -105,7 +108,8 @@ impl NarrowProductProgram {
             columns: columns.iter().map(|at| [at[1], at[2]]).collect(),
             steps: steps.iter().map(|at| [at[0], at[1]]).collect(),
             format,
-            kernel,
+            kernels,
+            dense_columns,
             cost: points * NARROW_POINT,
         })
     }

@@ -1,6 +1,7 @@
 //! Packing of operands in panels of groups.
 
 use super::kernel::Format;
+use crate::simd::leveled;
 
 /// An operand: its first element, and the offsets in bytes of its rows (or columns) and steps.
 #[derive(Clone, Copy)]
@@ -16,22 +17,31 @@ pub(super) struct PanelSource<'a> {
     pub flip: u8,
 }
 
-/// Packs rows in panels of `width`; rows and steps beyond the last are 0.
+/// Groups from one panel to the next: odd, since lines at multiples of 4096 bytes would share a set of L1.
+pub(super) fn pitch(groups: usize) -> usize {
+    groups | 1
+}
+
+/// Packs rows in panels, of columns or of rows; rows and steps beyond the last are 0.
 ///
 /// # Safety
 /// Every row at every step is an element; `to` has room for all groups of all panels.
-pub(super) unsafe fn pack(format: Format, source: &PanelSource<'_>, width: usize, to: *mut u32) {
-    let groups = source.steps.len().div_ceil(format.steps());
-    for (panel, rows) in source.rows.chunks(width).enumerate() {
-        let part = PanelSource { rows, ..*source };
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let to = to.add(panel * groups * width);
-            match (format, source.size) {
-                (Format::Bytes, _) => panel_of::<4>(&part, width, to),
-                (_, 1) => extended(&part, width, to),
-                _ => panel_of::<2>(&part, width, to),
-            }
+pub(super) type NarrowPacking =
+    unsafe fn(format: Format, source: &PanelSource<'_>, to: *mut u32) -> ();
+
+leveled!(packing, pack, [const W: usize], [W],
+    (format: Format, source: &PanelSource<'_>, to: *mut u32) -> ());
+
+/// # Safety
+/// As for [`NarrowPacking`].
+#[inline(always)]
+unsafe fn pack<const W: usize>(format: Format, source: &PanelSource<'_>, to: *mut u32) {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match (format, source.size) {
+            (Format::Bytes, _) => panels::<4, W>(source, to),
+            (_, 1) => extended::<W>(source, to),
+            _ => panels::<2, W>(source, to),
         }
     }
 }
@@ -41,69 +51,111 @@ fn ascend(offsets: &[isize], step: usize) -> bool {
     offsets.windows(2).all(|pair| pair[1] - pair[0] == step as isize)
 }
 
-/// Packs a panel of `N` elements in a group, each of `4 / N` bytes.
+/// Packs panels of `N` elements in a group, each of `4 / N` bytes.
 ///
 /// # Safety
-/// As for [`pack`], for one panel.
-unsafe fn panel_of<const N: usize>(source: &PanelSource<'_>, width: usize, to: *mut u32) {
+/// As for [`pack`].
+#[inline(always)]
+unsafe fn panels<const N: usize, const W: usize>(source: &PanelSource<'_>, to: *mut u32) {
     let size = 4 / N;
+    let groups = source.steps.len().div_ceil(N);
     let flip = if size == 1 { u32::from_ne_bytes([source.flip; 4]) } else { 0 };
     let whole = source.steps.len() / N;
-    let (along, across) = (ascend(source.steps, size), ascend(source.rows, size));
-    let full = source.rows.len() == width;
-    for group in 0..source.steps.len().div_ceil(N) {
-        let steps = &source.steps[group * N..source.steps.len().min((group + 1) * N)];
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let to = to.add(group * width);
-            match (group < whole, along, across && full) {
-                (true, true, _) => {
-                    let from = source.ptr.wrapping_offset(steps[0]);
-                    for (n, &row) in source.rows.iter().enumerate() {
-                        let joined = from.wrapping_offset(row).cast::<u32>().read_unaligned();
-                        to.add(n).write(joined ^ flip);
-                    }
+    let along = ascend(source.steps, size);
+    let across = !along && ascend(source.rows, size);
+    let full = if across { source.rows.len() / W } else { 0 };
+    // All panels of a group before the next one: they are contiguous.
+    for group in 0..if full > 0 { whole } else { 0 } {
+        let steps = &source.steps[group * N..(group + 1) * N];
+        let first = source.ptr.wrapping_offset(source.rows[0]);
+        let rows: [*const u8; N] = std::array::from_fn(|n| first.wrapping_offset(steps[n]));
+        for panel in 0..full {
+            let rows = rows.map(|row| row.wrapping_add(panel * W * size));
+            // SAFETY: guaranteed by the caller.
+            unsafe { interleave::<N, W>(rows, flip, to.add((panel * pitch(groups) + group) * W)) };
+        }
+    }
+    for (panel, rows) in source.rows.chunks(W).enumerate() {
+        for group in if panel < full { whole } else { 0 }..groups {
+            let steps = &source.steps[group * N..source.steps.len().min((group + 1) * N)];
+            let part = PanelSource { rows, steps, ..*source };
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                let to = to.add((panel * pitch(groups) + group) * W);
+                match along && group < whole {
+                    true => joined(&part, flip, to),
+                    false => one_by_one(&part, flip, to),
                 }
-                (true, _, true) => {
-                    let first = source.ptr.wrapping_offset(source.rows[0]);
-                    let rows: [*const u8; N] =
-                        std::array::from_fn(|n| first.wrapping_offset(steps[n]));
-                    interleave::<N>(rows, width, flip, to);
-                }
-                _ => {
-                    for (n, &row) in source.rows.iter().enumerate() {
-                        let from = source.ptr.wrapping_offset(row);
-                        let element = |n: usize| element(from.wrapping_offset(steps[n]), size);
-                        let each = (0..steps.len()).map(|n| {
-                            let bits = (element(n) ^ flip) & (u32::MAX >> (32 - 8 * size));
-                            bits << (8 * size * n)
-                        });
-                        to.add(n).write(each.fold(0, |group, bits| group | bits));
-                    }
-                }
+                (rows.len()..W).for_each(|n| to.add(n).write(0));
             }
-            (source.rows.len()..width).for_each(|n| to.add(n).write(0));
         }
     }
 }
 
-/// Joins `N` rows of contiguous elements, `width` each, in groups.
+/// Packs a group of contiguous steps of each row.
 ///
 /// # Safety
-/// Each row has `width` elements, `to` as many groups.
+/// As for [`pack`], for one group.
 #[inline(always)]
-unsafe fn interleave<const N: usize>(rows: [*const u8; N], width: usize, flip: u32, to: *mut u32) {
-    let size = 4 / N;
-    for n in 0..width {
-        let mut group = 0;
-        for (at, row) in rows.iter().enumerate() {
-            // SAFETY: guaranteed by the caller.
-            let bits = unsafe { element(row.add(n * size), size) };
-            group |= bits << (8 * size * at);
-        }
+unsafe fn joined(source: &PanelSource<'_>, flip: u32, to: *mut u32) {
+    let from = source.ptr.wrapping_offset(source.steps[0]);
+    for (n, &row) in source.rows.iter().enumerate() {
         // SAFETY: guaranteed by the caller.
-        unsafe { to.add(n).write(group ^ flip) };
+        unsafe {
+            let joined = from.wrapping_offset(row).cast::<u32>().read_unaligned();
+            to.add(n).write(joined ^ flip);
+        }
     }
+}
+
+/// Packs a group of any steps of each row; it may be partial.
+///
+/// # Safety
+/// As for [`pack`], for one group.
+#[inline(always)]
+unsafe fn one_by_one(source: &PanelSource<'_>, flip: u32, to: *mut u32) {
+    let size = source.size;
+    for (n, &row) in source.rows.iter().enumerate() {
+        let from = source.ptr.wrapping_offset(row);
+        let each = source.steps.iter().enumerate().map(|(n, &step)| {
+            // SAFETY: guaranteed by the caller.
+            let bits = unsafe { element(from.wrapping_offset(step), size) } ^ flip;
+            (bits & (u32::MAX >> (32 - 8 * size))) << (8 * size * n)
+        });
+        // SAFETY: guaranteed by the caller.
+        unsafe { to.add(n).write(each.fold(0, |group, bits| group | bits)) };
+    }
+}
+
+/// Joins `N` rows of `W` contiguous elements in groups.
+///
+/// # Safety
+/// Each row has `W` elements, `to` as many groups.
+#[inline(always)]
+unsafe fn interleave<const N: usize, const W: usize>(
+    rows: [*const u8; N],
+    flip: u32,
+    to: *mut u32,
+) {
+    // Values instead of addresses: nothing written can be what is read.
+    let mut groups = [flip; W];
+    for (at, row) in rows.into_iter().enumerate() {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match N {
+                4 => {
+                    let row = row.cast::<[u8; W]>().read();
+                    groups.iter_mut().zip(row).for_each(|(g, x)| *g ^= u32::from(x) << (8 * at));
+                }
+                _ => {
+                    let row = row.cast::<[u16; W]>().read_unaligned();
+                    groups.iter_mut().zip(row).for_each(|(g, x)| *g ^= u32::from(x) << (16 * at));
+                }
+            }
+        }
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { to.cast::<[u32; W]>().write(groups) };
 }
 
 /// The bits of an element of one or two bytes.
@@ -121,27 +173,31 @@ unsafe fn element(from: *const u8, size: usize) -> u32 {
     }
 }
 
-/// Packs a panel of bytes as pairs of `i16`.
+/// Packs panels of bytes as pairs of `i16`.
 ///
 /// # Safety
-/// As for [`pack`], for one panel.
-unsafe fn extended(source: &PanelSource<'_>, width: usize, to: *mut u32) {
+/// As for [`pack`].
+#[inline(always)]
+unsafe fn extended<const W: usize>(source: &PanelSource<'_>, to: *mut u32) {
     let wide = |byte: u8| match source.signed {
         true => byte as i8 as i16 as u16,
         false => byte.into(),
     };
-    for (group, steps) in source.steps.chunks(2).enumerate() {
-        for n in 0..width {
-            let mut joined = 0;
-            if let Some(&row) = source.rows.get(n) {
-                for (at, &step) in steps.iter().enumerate() {
-                    // SAFETY: guaranteed by the caller.
-                    let byte = unsafe { source.ptr.wrapping_offset(row + step).read() };
-                    joined |= u32::from(wide(byte)) << (16 * at);
+    let groups = source.steps.len().div_ceil(2);
+    for (panel, rows) in source.rows.chunks(W).enumerate() {
+        for (group, steps) in source.steps.chunks(2).enumerate() {
+            for n in 0..W {
+                let mut joined = 0;
+                if let Some(&row) = rows.get(n) {
+                    for (at, &step) in steps.iter().enumerate() {
+                        // SAFETY: guaranteed by the caller.
+                        let byte = unsafe { source.ptr.wrapping_offset(row + step).read() };
+                        joined |= u32::from(wide(byte)) << (16 * at);
+                    }
                 }
+                // SAFETY: guaranteed by the caller.
+                unsafe { to.add((panel * pitch(groups) + group) * W + n).write(joined) };
             }
-            // SAFETY: guaranteed by the caller.
-            unsafe { to.add(group * width + n).write(joined) };
         }
     }
 }
@@ -149,16 +205,33 @@ unsafe fn extended(source: &PanelSource<'_>, width: usize, to: *mut u32) {
 /// Sums of the bytes of each row of a panel: of the left operand unsigned, of the right signed.
 ///
 /// # Safety
-/// The panel has `groups * width` groups.
-pub(super) unsafe fn sums(panel: *const u32, groups: usize, signed: bool, sums: &mut [i32]) {
-    let width = sums.len();
-    sums.fill(0);
+/// The panel has `groups` groups of `sums.len()` rows, which is its width.
+pub(super) type NarrowSums = unsafe fn(panel: *const u32, groups: usize, sums: &mut [i32]) -> ();
+
+leveled!(summing, sum, [const W: usize, const SIGNED: bool], [W, SIGNED],
+    (panel: *const u32, groups: usize, sums: &mut [i32]) -> ());
+
+/// # Safety
+/// As for [`NarrowSums`].
+#[inline(always)]
+unsafe fn sum<const W: usize, const SIGNED: bool>(
+    panel: *const u32,
+    groups: usize,
+    sums: &mut [i32],
+) {
+    let mut all = [0i32; W];
     for group in 0..groups {
-        for (n, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: guaranteed by the caller.
-            let bytes = unsafe { panel.add(group * width + n).read() }.to_ne_bytes();
-            let each = bytes.map(|x| if signed { i32::from(x as i8) } else { i32::from(x) });
-            *sum += each.iter().sum::<i32>();
+        // SAFETY: guaranteed by the caller.
+        let row = unsafe { panel.add(group * W).cast::<[u32; W]>().read() };
+        for (sum, x) in all.iter_mut().zip(row) {
+            *sum += match SIGNED {
+                true => {
+                    let x = x as i32;
+                    (x << 24 >> 24) + (x << 16 >> 24) + (x << 8 >> 24) + (x >> 24)
+                }
+                false => ((x & 0xff) + (x >> 8 & 0xff) + (x >> 16 & 0xff) + (x >> 24)) as i32,
+            };
         }
     }
+    sums.iter_mut().zip(all).for_each(|(sum, own)| *sum = own);
 }

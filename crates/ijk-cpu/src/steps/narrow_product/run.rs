@@ -2,7 +2,7 @@
 
 use super::NarrowProductProgram;
 use super::kernel::{COLUMNS, Format, ROWS, Tile};
-use super::pack::{PanelSource, pack, sums};
+use super::pack::{PanelSource, pitch};
 use crate::error::RunError;
 use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::Workers;
@@ -47,7 +47,9 @@ impl NarrowProductProgram {
             right: self.origins[1].of(bases),
             out: self.out.of(bases),
         };
-        let [rows, columns] = self.blocks();
+        let columns = self.columns.len().div_ceil(NARROW_COLUMNS);
+        let each = self.block_rows(workers.threads().div_ceil(self.batches.len() * columns));
+        let rows = self.rows.len().div_ceil(each);
         let refused = AtomicUsize::new(0);
         let task = |n: usize| {
             let tensors = &tensors;
@@ -63,8 +65,8 @@ impl NarrowProductProgram {
                 right: tensors.right.wrapping_offset(offsets[1]),
                 out: tensors.out.wrapping_offset(offsets[2]),
             };
-            let rows = block(&self.rows, place % rows, NARROW_ROWS);
-            let columns = block(&self.columns, place / rows_of(self.rows.len()), NARROW_COLUMNS);
+            let columns = block(&self.columns, place / rows, NARROW_COLUMNS);
+            let rows = block(&self.rows, place % rows, each);
             // SAFETY: guaranteed by the caller; the memory has room for the panels of a block.
             unsafe { self.block(part, rows, columns, &panels) };
         };
@@ -91,6 +93,7 @@ impl NarrowProductProgram {
     ) {
         let of = |all: &[[isize; 2]], n: usize| all.iter().map(|each| each[n]).collect::<Vec<_>>();
         let (lefts, rights) = (of(rows, 0), of(columns, 0));
+        let mut tile: Tile = [[0; COLUMNS]; ROWS];
         for (number, steps) in self.steps.chunks(NARROW_STEPS).enumerate() {
             let (own, others) = (of(steps, 0), of(steps, 1));
             let left = self.source(0, tensors.left, &lefts, &own);
@@ -98,18 +101,18 @@ impl NarrowProductProgram {
             let groups = steps.len().div_ceil(self.format.steps());
             // SAFETY: guaranteed by the caller.
             unsafe {
-                pack(self.format, &left, ROWS, panels.left);
-                pack(self.format, &right, COLUMNS, panels.right);
+                (self.kernels.pack_rows)(self.format, &left, panels.left);
+                (self.kernels.pack_columns)(self.format, &right, panels.right);
                 let shifts =
                     self.shifts(panels, [rows.len(), columns.len()], [groups, steps.len()]);
                 for (n, columns) in columns.chunks(COLUMNS).enumerate() {
-                    let right = panels.right.add(n * groups * COLUMNS).cast_const();
+                    let right = panels.right.add(n * pitch(groups) * COLUMNS).cast_const();
                     for (m, rows) in rows.chunks(ROWS).enumerate() {
-                        let left = panels.left.add(m * groups * ROWS).cast_const();
-                        let mut tile: Tile = [[0; COLUMNS]; ROWS];
-                        (self.kernel)(groups, left, right, &mut tile);
+                        let left = panels.left.add(m * pitch(groups) * ROWS).cast_const();
+                        (self.kernels.multiply)(groups, left, right, &mut tile);
                         if let Some([of_rows, of_columns]) = &shifts {
-                            shift(&mut tile, &of_rows[m * ROWS..], &of_columns[n * COLUMNS..]);
+                            let (own, others) = (&of_rows[m * ROWS..], &of_columns[n * COLUMNS..]);
+                            (self.kernels.shift)(&mut tile, own, others);
                         }
                         self.store(&tile, tensors.out, rows, columns, number > 0);
                     }
@@ -150,12 +153,20 @@ impl NarrowProductProgram {
         let mut of_columns = vec![0; columns.next_multiple_of(COLUMNS)];
         for (n, part) in of_rows.chunks_mut(ROWS).enumerate().filter(|_| more) {
             // SAFETY: guaranteed by the caller.
-            unsafe { sums(panels.left.add(n * groups * ROWS), groups, false, part) };
+            unsafe {
+                (self.kernels.sums_of_rows)(panels.left.add(n * pitch(groups) * ROWS), groups, part)
+            };
             part.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(128).wrapping_sub(both));
         }
         for (n, part) in of_columns.chunks_mut(COLUMNS).enumerate().filter(|_| less) {
             // SAFETY: guaranteed by the caller.
-            unsafe { sums(panels.right.add(n * groups * COLUMNS), groups, true, part) };
+            unsafe {
+                (self.kernels.sums_of_columns)(
+                    panels.right.add(n * pitch(groups) * COLUMNS),
+                    groups,
+                    part,
+                )
+            };
             part.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(-128));
         }
         Some([of_rows, of_columns])
@@ -173,58 +184,45 @@ impl NarrowProductProgram {
         columns: &[[isize; 2]],
         adds: bool,
     ) {
+        if columns.len() == COLUMNS && self.dense_columns {
+            for (sums, row) in tile.iter().zip(rows) {
+                let at = out.wrapping_offset(row[1] + columns[0][1]);
+                // SAFETY: contiguous elements of a row of the output.
+                unsafe { (self.kernels.store_row)(sums, at.cast(), adds, self.format) };
+            }
+            return;
+        }
         for (sums, row) in tile.iter().zip(rows) {
             for (&sum, column) in sums.iter().zip(columns) {
                 let at = out.wrapping_offset(row[1] + column[1]).cast::<u32>();
                 // SAFETY: an element of the output.
-                unsafe {
-                    let value = match (adds, self.format) {
-                        (false, _) => sum,
-                        (true, Format::Halves) => {
-                            (f32::from_bits(at.read()) + f32::from_bits(sum)).to_bits()
-                        }
-                        (true, _) => at.read().wrapping_add(sum),
-                    };
-                    at.write(value);
-                }
+                unsafe { at.write(if adds { self.format.sum(at.read(), sum) } else { sum }) };
             }
         }
     }
 
-    /// Numbers of blocks of rows and of columns.
-    pub(super) fn blocks(&self) -> [usize; 2] {
-        [rows_of(self.rows.len()), self.columns.len().div_ceil(NARROW_COLUMNS)]
+    /// Rows of a block: all blocks have about as many, and there are at least `parts` of them.
+    fn block_rows(&self, parts: usize) -> usize {
+        let parts = parts.max(self.rows.len().div_ceil(NARROW_ROWS));
+        self.rows.len().div_ceil(parts).next_multiple_of(ROWS)
     }
 
     /// Groups of the left operand's panels.
     fn left_groups(&self) -> usize {
         let rows = self.rows.len().min(NARROW_ROWS).next_multiple_of(ROWS);
-        rows * self.groups()
+        rows * self.pitch()
     }
 
-    /// Groups along the steps of a block.
-    fn groups(&self) -> usize {
-        self.steps.len().min(NARROW_STEPS).div_ceil(self.format.steps())
+    /// Groups from one panel to the next, at most.
+    fn pitch(&self) -> usize {
+        pitch(self.steps.len().min(NARROW_STEPS).div_ceil(self.format.steps()))
     }
 
     /// Bytes of the panels of a task.
     pub(super) fn bytes(&self) -> usize {
         let columns = self.columns.len().min(NARROW_COLUMNS).next_multiple_of(COLUMNS);
-        4 * (self.left_groups() + columns * self.groups())
+        4 * (self.left_groups() + columns * self.pitch())
     }
-}
-
-/// Adds to each sum of a tile what belongs to its row and its column.
-fn shift(tile: &mut Tile, rows: &[i32], columns: &[i32]) {
-    for (sums, row) in tile.iter_mut().zip(rows) {
-        for (sum, column) in sums.iter_mut().zip(columns) {
-            *sum = sum.wrapping_add(row.wrapping_add(*column) as u32);
-        }
-    }
-}
-
-fn rows_of(rows: usize) -> usize {
-    rows.div_ceil(NARROW_ROWS)
 }
 
 /// The part of index `n` of a list in parts of `size`.

@@ -1,7 +1,7 @@
 //! Panels and microkernels against plain sums.
 
-use super::kernel::{COLUMNS, Format, ROWS, Tile, choose};
-use super::pack::{PanelSource, pack};
+use super::kernel::{COLUMNS, Format, ROWS, Tile, kernels};
+use super::pack::PanelSource;
 use crate::simd::Level;
 
 /// Packs both operands and multiplies them; returns the sums of the first rows and columns.
@@ -12,7 +12,7 @@ fn product(
     [rows, columns, steps]: [usize; 3],
     size: usize,
 ) -> (Format, Tile) {
-    let (format, kernel) = choose(wanted, level);
+    let (format, kernels) = kernels(wanted, level);
     let groups = steps.div_ceil(format.steps());
     let (mut a, mut b) = (vec![1u32; groups * ROWS], vec![1u32; groups * COLUMNS]);
     let list = |count: usize, step: usize| (0..count).map(|n| (n * step * size) as isize).collect();
@@ -22,9 +22,9 @@ fn product(
     let mut tile = [[0; COLUMNS]; ROWS];
     // SAFETY: the vectors have room for the panels; offsets are within the operands.
     unsafe {
-        pack(format, &source(left.as_ptr(), &by_row, &by_step), ROWS, a.as_mut_ptr());
-        pack(format, &source(right.as_ptr(), &by_column, &down), COLUMNS, b.as_mut_ptr());
-        kernel(groups, a.as_ptr(), b.as_ptr(), &mut tile);
+        (kernels.pack_rows)(format, &source(left.as_ptr(), &by_row, &by_step), a.as_mut_ptr());
+        (kernels.pack_columns)(format, &source(right.as_ptr(), &by_column, &down), b.as_mut_ptr());
+        (kernels.multiply)(groups, a.as_ptr(), b.as_ptr(), &mut tile);
     }
     (format, tile)
 }
