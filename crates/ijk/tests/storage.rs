@@ -52,7 +52,7 @@ fn values_do_not_depend_on_storage() {
         for source in PROGRAMS {
             let program = ijk::et(source).unwrap();
             let run = |x: ArrayView2<'_, f32>| {
-                let mut bindings = Bindings::new().bind("x", &x);
+                let mut bindings = Bindings::new().bind("x", x);
                 if source.contains("z[") {
                     bindings = bindings.bind("z", &z);
                 }
