@@ -82,3 +82,15 @@ fn pictures_become_floats() -> Result<(), ijk::Error> {
     assert_eq!(bytes.apply_one::<u8, Ix2>((&found,))?, picture);
     Ok(())
 }
+
+/// One step multiplies narrow elements as they are stored: casts are part of it.
+#[test]
+fn products_of_casts_are_one_step() {
+    let program = ijk::et("y[i,j] = I32(a[i,k]) * I32(b[k,j])\n\ny").unwrap();
+    for dtype in [ijk::DType::I8, ijk::DType::U8, ijk::DType::I16] {
+        let bindings = ijk::et::Bindings::new().outline("a", dtype, &[128, 64]);
+        let bindings = bindings.outline("b", dtype, &[64, 96]);
+        let explained = program.explain(ijk::Engine::global(), &bindings).unwrap();
+        assert_eq!(explained[0].plan().steps.len(), 1, "{}", explained[0]);
+    }
+}
