@@ -74,7 +74,7 @@ struct PanelRequests<'a> {
     blocks: Option<PanelsOfBlocks<'a>>,
     /// The block whose panels are next.
     block: Option<(Vec<usize>, Panels)>,
-    /// Panels to ask for at the next call, beside one more.
+    /// Panels to prefetch at the next call, in addition to one for each call.
     due: u64,
 }
 

@@ -35,7 +35,7 @@ impl Sending {
         Ok(())
     }
 
-    /// Waits until at most so many are left.
+    /// Waits until at most `most` blocks are in flight.
     pub(super) fn shrink(&mut self, most: usize, progress: &Progress) -> Result<(), Error> {
         self.collect(progress)?;
         while self.0.len() > most {

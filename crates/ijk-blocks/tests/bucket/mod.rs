@@ -23,7 +23,7 @@ pub enum Fault {
     Cut(usize),
     /// No answer.
     Silence,
-    /// The answer, so many milliseconds later.
+    /// The answer, after a delay in milliseconds.
     Late(u64),
 }
 

@@ -147,20 +147,12 @@ fn sides(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
     else {
         return Vec::new();
     };
-    let (axes, points) = (axes_of(nodes), stmt.points());
-    let few = |at: usize| {
-        let extents = axes[at].iter().map(|&axis| stmt.axes[axis as usize].extent);
-        let values = extents.fold(1, u64::saturating_mul);
-        values.saturating_mul(MIN_POINTS_PER_VALUE) <= points && may_move(graph, stmt, at)
-    };
+    let axes = axes_of(nodes);
     let computed = operands.map(|at| at as usize).into_iter().filter(|&at| {
         matches!(nodes[at], ExprNode::Unary(..) | ExprNode::Binary(..) | ExprNode::Select(..))
     });
-    let computed: Vec<usize> = computed.collect();
-    if !computed.iter().all(|&at| few(at)) {
-        return Vec::new();
-    }
-    computed.into_iter().map(|at| (at, HoistDomain::Axes(axes[at].clone()))).collect()
+    let found = computed.map(|at| Some((at, of_axes(graph, stmt, at, &axes[at])?)));
+    found.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Nodes to hoist, none of them inside another, with their domains.
@@ -169,21 +161,15 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
     let axes = axes_of(nodes);
     let weights = weights(nodes);
     let points = stmt.points();
-    let of = |axes: &Axes| {
-        axes.iter().fold(1, |n: u64, &axis| n.saturating_mul(stmt.axes[axis as usize].extent))
-    };
     let mut covered = vec![false; nodes.len()];
     let mut found = Vec::new();
     for at in (0..nodes.len()).rev() {
         let dear =
             !covered[at] && weights[at] > 0 && points.saturating_mul(weights[at]) >= MIN_WORK_SAVED;
         let domain = match dear {
-            true if of(&axes[at]).saturating_mul(MIN_POINTS_PER_VALUE) <= points
-                && may_move(graph, stmt, at) =>
-            {
-                Some(HoistDomain::Axes(axes[at].clone()))
+            true => {
+                of_axes(graph, stmt, at, &axes[at]).or_else(|| of_elements(graph, stmt, at, points))
             }
-            true => of_elements(graph, stmt, at, points),
             false => None,
         };
         if domain.is_some() || covered[at] {
@@ -192,6 +178,14 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, HoistDomain)> {
         found.extend(domain.map(|domain| (at, domain)));
     }
     found
+}
+
+/// The axes that a node depends on, if many points use each of its values.
+fn of_axes(graph: &Graph, stmt: &Stmt, root: usize, axes: &Axes) -> Option<HoistDomain> {
+    let extents = axes.iter().map(|&axis| stmt.axes[axis as usize].extent);
+    let values = extents.fold(1, u64::saturating_mul);
+    let reused = values.saturating_mul(MIN_POINTS_PER_VALUE) <= stmt.points();
+    (reused && may_move(graph, stmt, root)).then(|| HoistDomain::Axes(axes.clone()))
 }
 
 /// The array whose elements a node is a function of, if each element is read many times.

@@ -89,7 +89,7 @@ impl PartReader {
         Self { shared, place, time: 0, panels: VecDeque::new(), round: Rc::default() }
     }
 
-    /// Lists panels up to a time, and asks for their parts.
+    /// Appends the panels before `horizon` to the queue, and prefetches their parts.
     fn list(&mut self, horizon: u64) -> Result<(), Error> {
         let horizon = horizon.min(self.shared.job.schedule.times());
         while self.time + (self.panels.len() as u64) < horizon {

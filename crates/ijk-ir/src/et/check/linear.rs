@@ -93,7 +93,7 @@ impl<'a> Look<'a> {
         self.extent_within(shape, MAX_DEPTH)
     }
 
-    /// The same, following so many constraints.
+    /// The extent, with at most `depth` constraints substituted one into another.
     fn extent_within(&self, shape: ShapeId, depth: u32) -> Option<Linear> {
         let rule = self.system.dims_rules[shape.0 as usize].filter(|_| depth > 0);
         match rule.map(|rule| &self.system.rules[rule].relation) {

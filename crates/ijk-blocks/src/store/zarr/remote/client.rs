@@ -131,7 +131,7 @@ impl Client {
         Ok(Background { receiver, task, stop: self.stop.clone() })
     }
 
-    /// The same in turn, so that only so many of them are under way.
+    /// Spawns a request that waits for a permit: at most [`TURNS`] of them are in flight.
     pub(super) fn queue<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
