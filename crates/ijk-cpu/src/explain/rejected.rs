@@ -2,7 +2,7 @@
 
 use super::{Reason, Relation, limit};
 use crate::check::{CheckedNest, Layout, check_nest};
-use crate::folds::ROW_LENGTHS;
+use crate::folds::LEAST;
 use crate::steps::{ExecutableStep, Program};
 use crate::tuning::order::{
     BRIEF_POINTS, BRIEF_PRODUCT_POINTS, DISJOINT_WINDOW_TAPS, SCATTER_SHORT_ROW,
@@ -102,7 +102,7 @@ fn too_many_taps(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
     (rows && taps > limit.1).then(|| Reason::compared(("taps", taps), Relation::Above, limit, then))
 }
 
-/// Rows that are too short or too long to be folded in registers.
+/// Rows that are too short to be folded in registers.
 fn fold_length(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
     let folded = (0..nest.axes.len()).filter(|&a| nest.axes[a].reduced);
     let dense = |a: usize| nest.loads.first().is_some_and(|load| load.strides[a] == 1);
@@ -111,18 +111,9 @@ fn fold_length(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
         && nest.store.offset.is_none()
         && folded.clone().any(|a| dense(a) && checked.extents[a] > 1);
     let length = ("the row", folded.map(|a| checked.extents[a]).product::<usize>());
-    let (least, most) = (*ROW_LENGTHS.start(), *ROW_LENGTHS.end());
     let then = "it is reduced in tiles, not by a fold in registers";
-    match length.1 {
-        _ if !folds => None,
-        length_of if length_of < least => {
-            Some(Reason::compared(length, Relation::Below, ("LEAST", least), then))
-        }
-        length_of if length_of > most => {
-            Some(Reason::compared(length, Relation::Above, ("ROW_FOLD_LENGTH", most), then))
-        }
-        _ => None,
-    }
+    (folds && length.1 < LEAST)
+        .then(|| Reason::compared(length, Relation::Below, ("LEAST", LEAST), then))
 }
 
 /// A combination with existing elements along rows that are too short.

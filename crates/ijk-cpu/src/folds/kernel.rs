@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 pub(super) type FoldFn = unsafe fn(rows: &RowLayout, count: usize, at: Tensors);
 
 /// The least length of a row: no vector is longer.
-pub(super) const LEAST: usize = 16;
+pub(crate) const LEAST: usize = 16;
 
 /// Layout that all rows share.
 #[derive(Clone, Copy, Debug)]

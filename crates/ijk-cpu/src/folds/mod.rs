@@ -5,22 +5,23 @@
 //! row, which takes longer than reading the elements. Here they stay in registers.
 
 mod kernel;
+mod long;
 
 use crate::check::CheckedNest;
+use crate::error::RunError;
 use crate::explain::{KernelChoice, Reason, Relation};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
-use crate::threads::Workers;
+use crate::steps::StepRun;
 use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PIECE, ROW_FOLD_PRODUCTS};
-use crate::tuning::time::{ROW_FOLD, ROW_FOLD_ELEMENT};
+use crate::tuning::time::{ROW_FOLD, ROW_FOLD_BYTE, ROW_FOLD_ELEMENT};
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
-use kernel::{FoldFn, LEAST, RowLayout, Tensors};
-use std::ops::RangeInclusive;
+use kernel::{FoldFn, RowLayout, Tensors};
+use long::LongRows;
 
-/// Lengths of rows for this kernel.
-pub(crate) const ROW_LENGTHS: RangeInclusive<usize> = LEAST..=ROW_FOLD_LENGTH;
+pub(crate) use kernel::LEAST;
 
 /// Function of each value that is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub(crate) struct FoldsProgram {
     /// Elements of a row.
     length: usize,
     kernel: FoldFn,
+    /// Set for rows that threads share.
+    long: Option<LongRows>,
     /// Initial value of folds, as bits.
     identity: u64,
     /// Buffer of the elements, and its prefetch distance in bytes.
@@ -85,7 +88,7 @@ impl FoldsProgram {
             && nest.loads.iter().all(|load| load.dtype == t)
             && !nest.axes.iter().any(|axis| axis.collides)
             && kept.iter().all(|a| checked.separable.contains(a));
-        if !plain || !ROW_LENGTHS.contains(&length) {
+        if !plain || length < LEAST {
             return None;
         }
         let size = t.size();
@@ -105,10 +108,15 @@ impl FoldsProgram {
             rows,
             length,
             kernel: kernel::find(t, (monoid, term, of), level)?,
+            long: LongRows::new((t, monoid), (length, of), level),
             identity: scalar_bits(ijk_types::scalar::identity(monoid, t))[0],
             buffer: nest.loads[x].base.buffer.0 as usize,
             ahead: 0,
-            cost: count as f64 * (ROW_FOLD + length as f64 * ROW_FOLD_ELEMENT),
+            cost: count as f64
+                * match length <= ROW_FOLD_LENGTH {
+                    true => ROW_FOLD + length as f64 * ROW_FOLD_ELEMENT,
+                    false => (length * size) as f64 * nest.loads.len() as f64 * ROW_FOLD_BYTE,
+                },
         })
     }
 
@@ -119,19 +127,26 @@ impl FoldsProgram {
             Some(_) => "folds of two operands in registers",
             None => "folds in registers",
         };
-        let then = "one thread folds it, and values stay in registers";
+        let (relation, then) = match self.long {
+            None => (Relation::AtMost, "one thread folds it, and values stay in registers"),
+            Some(_) => (Relation::Above, "threads fold parts of it, and values stay in registers"),
+        };
         let row = ("the row", self.length);
-        KernelChoice::new(algorithm)
+        let limit = ("ROW_FOLD_LENGTH", ROW_FOLD_LENGTH);
+        let choice = KernelChoice::new(algorithm)
             .extent("rows", rows)
             .extent("length", self.length)
-            .block("piece", ROW_FOLD_PIECE.min(self.length), "elements")
-            .because(Reason::compared(
-                row,
-                Relation::AtMost,
-                ("ROW_FOLD_LENGTH", ROW_FOLD_LENGTH),
-                then,
-            ))
-            .because(Reason::compared(row, Relation::AtLeast, ("LEAST", LEAST), "it fills vectors"))
+            .block("piece", ROW_FOLD_PIECE.min(self.length), "elements");
+        let choice = match &self.long {
+            Some(long) => choice.block("parts", long.parts, "of a row"),
+            None => choice,
+        };
+        choice.because(Reason::compared(row, relation, limit, then)).because(Reason::compared(
+            row,
+            Relation::AtLeast,
+            ("LEAST", LEAST),
+            "it fills vectors",
+        ))
     }
 
     /// Estimated work, in nanoseconds on one thread.
@@ -152,13 +167,18 @@ impl FoldsProgram {
     /// # Safety
     /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
     /// other thread accesses the output.
-    pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+    pub(crate) unsafe fn run(&self, run: &StepRun<'_>) -> Result<(), RunError> {
+        let &StepRun { bases, workers, .. } = run;
         let tensors = &Tensors {
             x: self.x.of(bases),
             // It is not read if nothing is subtracted or multiplied.
             other: self.other.map_or(self.x.of(bases), |other| other.of(bases)),
             out: self.out.of(bases),
         };
+        if let Some(long) = &self.long {
+            // SAFETY: as below.
+            return unsafe { self.run_long(long, tensors, run) };
+        }
         let count = self.rows.iter().map(|&(extent, _)| extent).product();
         let (each, steps) = self.rows.last().copied().unwrap_or((1, [0; 3]));
         let Self { length, ahead, identity, .. } = *self;
@@ -173,6 +193,7 @@ impl FoldsProgram {
                 range.start += count;
             }
         });
+        Ok(())
     }
 
     /// Offsets of a row.

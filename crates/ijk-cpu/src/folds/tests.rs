@@ -80,6 +80,21 @@ fn rows_fold_as_written() {
 }
 
 #[test]
+fn parts_cover_long_rows() {
+    for length in [1, 15, 16, 17, PIECE, 5 * ROW_FOLD_LENGTH + 7].map(|n| ROW_FOLD_LENGTH + n) {
+        let how = (DType::F32, Monoid::Add);
+        let long = LongRows::new(how, (length, Of::One), Level::best()).unwrap();
+        let mut next = 0;
+        for part in (0..long.parts).map(|part| long.part(part, length)) {
+            assert_eq!(part.start, next);
+            assert!(part.len() >= LEAST);
+            next = part.end;
+        }
+        assert_eq!(next, length);
+    }
+}
+
+#[test]
 fn nan_is_kept_wherever_it_is() {
     let level = Level::best();
     for (monoid, at) in MONOIDS.into_iter().flat_map(|m| [0, 20, 63, 64, 98].map(|at| (m, at))) {

@@ -142,6 +142,8 @@ pub(super) struct LoadSpec {
     pub(super) mode: LoadMode,
     /// Bytes of an element.
     pub(super) size: usize,
+    /// Prefetch distance of its elements in bytes; 0 if those that follow in memory may not be read.
+    pub(super) ahead: usize,
 }
 
 /// Access of instructions to the elements of a load.
@@ -227,17 +229,19 @@ pub(super) struct ChainLink {
     /// Number of sources that are operands.
     pub(super) operands: usize,
     pub(super) sources: [Source; 3],
+    pub(super) ahead: usize,
 }
 
 impl ChainLink {
-    /// A function; if `product`, its operand is the product of two sources.
-    pub(super) fn new(op: LinkOp, product: bool, mut sources: [Source; 3]) -> Self {
+    /// A function; if `product`, its operand is the product of two sources. Sources are prefetched at the distance
+    /// `ahead`.
+    pub(super) fn new(op: LinkOp, product: bool, mut sources: [Source; 3], ahead: usize) -> Self {
         if product && sources[0].over.is_one_a_row() {
             sources.swap(0, 1);
         }
         let ones = sources.map(|source| source.over.is_one_a_row());
         let operands = if op.compares() { 3 } else { 1 + usize::from(product) };
-        Self { code: LinkCode::new(op, product, ones), operands, sources }
+        Self { code: LinkCode::new(op, product, ones), operands, sources, ahead }
     }
 }
 

@@ -147,14 +147,17 @@ impl ExecutableStep for FoldsProgram {
         self.explain()
     }
 
+    fn need(&self) -> Need {
+        self.need()
+    }
+
     fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
         self.fetch_ahead(buffer, bytes)
     }
 
     unsafe fn run(&self, run: &StepRun<'_>) -> Result<u32, RunError> {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.run(run.bases, run.workers) };
-        Ok(0)
+        unsafe { self.run(run) }.map(|()| 0)
     }
 }
 

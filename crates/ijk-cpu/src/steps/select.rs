@@ -103,14 +103,15 @@ pub(crate) fn contraction_program(
     Err(Fault::Types)
 }
 
-/// A fold along rows: a batch of dot products.
+/// A fold along rows: a batch of dot products, unless threads share one.
 fn row_folds(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
     if !is_of_rows(task.task) {
         return Ok(None);
     }
     let nest = contraction_nest(task.task);
     let checked = check_nest(&nest, task.buffers)?;
-    Ok(FoldsProgram::new(&nest, &checked, task.target.level).map(Program::from))
+    let folds = FoldsProgram::new(&nest, &checked, task.target.level);
+    Ok(folds.filter(|folds| !folds.are_long()).map(Program::from))
 }
 
 /// Microkernels on unpacked operands, one call for each batch.

@@ -285,8 +285,11 @@ pub(crate) const INDEXED_ROW_PIECE_BYTES: usize = L1 / 8;
 /// Elements of a row that are folded lane by lane; folds of such pieces are combined pairwise.
 pub(crate) const ROW_FOLD_PIECE: usize = 4096;
 
-/// Longer rows are left to tiles, which threads share.
+/// One thread folds a row of up to this length;
 pub(crate) const ROW_FOLD_LENGTH: usize = 1 << 17;
+
+/// longer ones are folded in parts of about this length.
+pub(crate) const ROW_FOLD_PART: usize = 1 << 13;
 
 /// Fewest multiply-adds of a batch of dot products that are folds along rows.
 pub(crate) const ROW_FOLD_PRODUCTS: usize = 1 << 12;

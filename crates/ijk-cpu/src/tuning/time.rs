@@ -151,6 +151,9 @@ pub(crate) const SWEEP_TASKS_PER_THREAD: usize = 8;
 /// Size in bytes from which a buffer of a sweep is out of cache, so that its next block is prefetched.
 pub(crate) const SWEEP_PREFETCH_BYTES: usize = L3;
 
+/// Size in bytes of all loads of a nest from which they are out of cache, so that chains prefetch them.
+pub(crate) const LOADS_PREFETCH_BYTES: usize = OUT_OF_CACHE / 2;
+
 /// Most elements of a run of short axes that are computed at a time.
 pub(crate) const SHORT_AXES_PIECE: usize = 1024;
 
@@ -227,6 +230,8 @@ pub(crate) const WINDOW_TAP: f64 = 0.01;
 /// For a row that is folded, and for each of its elements.
 pub(crate) const ROW_FOLD: f64 = 6.0;
 pub(crate) const ROW_FOLD_ELEMENT: f64 = 0.03;
+/// For a byte of rows that are not in L1.
+pub(crate) const ROW_FOLD_BYTE: f64 = 0.025;
 /// For a value of a scan.
 pub(crate) const SCAN_VALUE: f64 = 0.5;
 /// For a value of a scan relative to levels.

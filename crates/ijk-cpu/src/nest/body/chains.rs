@@ -142,7 +142,14 @@ impl Body<'_> {
                 && (!first.is_empty() || alone(&growing))
             {
                 first.iter().for_each(|&n| all[n] = None);
-                let link = |step: &Step| ChainLink::new(step.op, step.product, step.sources);
+                let loads = &self.finished.loads;
+                let ahead = |source: &Source| {
+                    loads.iter().find(|load| load.slot == source.slot).map_or(0, |load| load.ahead)
+                };
+                let link = |step: &Step| {
+                    let ahead = step.sources.iter().map(ahead).max().unwrap_or(0);
+                    ChainLink::new(step.op, step.product, step.sources, ahead)
+                };
                 let links = growing.links.iter().map(link).collect();
                 let Growing { dtype, dst, .. } = growing;
                 let chain = Chain { level: self.lowering.level, dtype, dst, links };

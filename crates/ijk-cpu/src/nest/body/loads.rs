@@ -3,10 +3,13 @@
 use super::{Body, Operand};
 use crate::copy::Copier;
 use crate::error::Fault;
+use crate::lines::AHEAD;
 use crate::nest::geometry::Axis;
 use crate::nest::lower::{is_dense, place};
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
-use crate::tuning::time::{CHAIN_CALL_ROW, KERNEL_CALL_ROW, LOADED_POINT, PACKED_POINT};
+use crate::tuning::time::{
+    CHAIN_CALL_ROW, KERNEL_CALL_ROW, LOADED_POINT, LOADS_PREFETCH_BYTES, PACKED_POINT,
+};
 
 impl Body<'_> {
     pub(super) fn load(&mut self, n: usize) -> Result<Operand, Fault> {
@@ -63,6 +66,31 @@ impl Body<'_> {
     pub(super) fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
         let base = self.lowering.nest.loads[n].base;
         let place = place(self.lowering, self.geometry, base, |axis: &Axis| axis.loads[n]);
-        LoadSpec { place, slot, mode, size: self.lowering.nest.loads[n].dtype.size() }
+        let size = self.lowering.nest.loads[n].dtype.size();
+        LoadSpec { place, slot, mode, size, ahead: self.prefetch_distance(n) }
+    }
+
+    /// Prefetch distance of a load from arrays that come from memory. Hardware prefetches within a page only, and tiles
+    /// of several operands cross pages often. What follows an array with large gaps is not read.
+    fn prefetch_distance(&self, n: usize) -> usize {
+        let bytes = |n: usize| {
+            let (_, span) = self.read(n);
+            span.saturating_mul(self.lowering.nest.loads[n].dtype.size())
+        };
+        let all = (0..self.lowering.nest.loads.len()).map(bytes).fold(0, usize::saturating_add);
+        let (elements, span) = self.read(n);
+        if all >= LOADS_PREFETCH_BYTES && span / 2 <= elements { AHEAD } else { 0 }
+    }
+
+    /// Number of elements that a load reads, and of those from the first to the last of them in memory.
+    fn read(&self, n: usize) -> (usize, usize) {
+        let axes = self.geometry.loops.iter().map(|each| (each.axis.extent, each.axis.loads[n]));
+        axes.filter(|&(_, stride)| stride != 0).fold(
+            (1, 1),
+            |(elements, span), (extent, stride)| {
+                let reach = stride.unsigned_abs().saturating_mul(extent - 1);
+                (extent.saturating_mul(elements), reach.saturating_add(span))
+            },
+        )
     }
 }

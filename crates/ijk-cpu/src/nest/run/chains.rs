@@ -78,6 +78,7 @@ impl Worker<'_> {
         for (operand, source) in operands.iter_mut().zip(&link.sources).take(link.operands) {
             *operand = self.source(source, Over::Points, start, row).0;
         }
-        Link { code: link.code, size: link.sources[0].size, operands, rows: [0; 3] }
+        let size = link.sources[0].size;
+        Link { code: link.code, size, operands, rows: [0; 3], ahead: link.ahead }
     }
 }

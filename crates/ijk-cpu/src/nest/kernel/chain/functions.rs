@@ -2,6 +2,7 @@
 
 use super::fetch::{Each, Fetch, One, Rounded, Times, Value};
 use super::link::{Code, EACH, EACH_TIMES_EACH, EACH_TIMES_ONE, Link, LinkOp, ONE, ONE_TIMES_ONE};
+use crate::lines::prefetch_all;
 use crate::simd::Float;
 
 /// Replaces each value by a function of it and of an operand's vector.
@@ -39,7 +40,12 @@ pub(super) unsafe fn linked<V: Value, const K: usize, const PART: bool>(
 ) -> [V; K] {
     let [a, b, c] = link.operands;
     let each = |operand: *const u8| {
-        Each::<V::Element, PART>(operand.cast::<V::Element>().wrapping_add(at), count)
+        let first = operand.cast::<V::Element>().wrapping_add(at);
+        if !PART && link.ahead > 0 {
+            let ahead = first.cast::<u8>().wrapping_add(link.ahead);
+            prefetch_all(ahead, K * V::LANES * size_of::<V::Element>());
+        }
+        Each::<V::Element, PART>(first, count)
     };
     let one = |operand: *const u8| {
         // SAFETY: operands have one element.

@@ -170,6 +170,8 @@ pub(crate) struct Link {
     pub operands: [*const u8; 3],
     /// Bytes from one row of each operand to the next.
     pub rows: [isize; 3],
+    /// Bytes from an element to the one that is prefetched when it is read; 0 for none.
+    pub ahead: usize,
 }
 
 impl Link {

@@ -99,7 +99,7 @@ fn check<T: Real>() {
                 let half = (n / 2 * size_of::<T>()) as isize;
                 let rows = operands.map(|(one, _)| if one { 0 } else { half });
                 let operands = operands.map(|(_, first)| first);
-                Link { code, size: size_of::<T>(), operands, rows }
+                Link { code, size: size_of::<T>(), operands, rows, ahead: 0 }
             };
             let start = operand(false, &x);
             let mut links = [
