@@ -191,6 +191,11 @@ impl Lowering<'_> {
 
     /// Returns true if the value is computed by chains only, which need few registers.
     pub fn is_chain(&self) -> bool {
+        self.functions() > 1 && self.has_links_only()
+    }
+
+    /// Returns true if chains have each function of the value.
+    pub fn has_links_only(&self) -> bool {
         let links = self.nest.body.iter().zip(&self.checked.types).all(|(node, t)| match node {
             Node::Load(_) | Node::Const(_) => true,
             Node::Unary(UnaryOp::Cast(to), x) => {
@@ -209,7 +214,7 @@ impl Lowering<'_> {
             Node::Select(..) => t.is_float(),
             _ => false,
         });
-        self.functions() > 1 && links && chains(self.value_type(), self.level)
+        links && chains(self.value_type(), self.level)
     }
 
     /// Number of functions of the body.

@@ -266,8 +266,11 @@ pub(crate) const STORED_IN_PLACE_ROW: usize = 64;
 /// Shortest row for which a kernel is called separately,
 pub(crate) const KERNEL_CALL_ROW: usize = 64;
 
-/// and the same for a chain, whose links are dispatched in each call.
-pub(crate) const CHAIN_CALL_ROW: usize = 256;
+/// and the same for a chain, which takes vectors of several rows.
+pub(crate) const CHAIN_CALL_ROW: usize = 16;
+
+/// Shortest row for which a call of the kernel of a single function is as fast as a chain of all rows.
+pub(crate) const CHAIN_LONG_ROW: usize = 128;
 
 /// Elements of a strip of a tile that is stored or prefetched strip by strip,
 pub(crate) const TILE_STRIP: usize = 256;

@@ -6,7 +6,7 @@ use crate::nest::lower::is_three;
 use crate::nest::program::{
     Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, ReduceSpec, Sink, Slot, Source,
 };
-use crate::tuning::time::CHAIN_CALL_ROW;
+use crate::tuning::time::{CHAIN_CALL_ROW, CHAIN_LONG_ROW};
 use ijk_plan::plan::Node;
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
@@ -104,7 +104,13 @@ impl Body<'_> {
         }
         let alone =
             matches!(sink, Sink::Stream(stream) if stream.strips) && streams(self.lowering.level);
-        self.join_members(joining.found, |chain| alone && chain.dst == value);
+        // A kernel is called for each row, a chain once for all.
+        let short = self.row() < CHAIN_LONG_ROW;
+        let by_row = |chain: &Growing| {
+            let mut sources = chain.links.iter().flat_map(|link| &link.sources);
+            short && sources.any(|source| source.over.is_partial())
+        };
+        self.join_members(joining.found, |chain| alone && chain.dst == value || by_row(chain));
     }
 
     /// Elements of a row of a full tile.

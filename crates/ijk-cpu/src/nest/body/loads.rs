@@ -45,22 +45,20 @@ impl Body<'_> {
         let still = |strides: &[isize]| strides.iter().all(|&s| s == 0);
         match place.inner.split_last() {
             _ if still(&place.inner) => Over::One,
-            _ if row < KERNEL_CALL_ROW => Over::Points,
+            _ if row < self.shortest_row() => Over::Points,
             _ if is_dense(self.geometry, &place.inner, size) => Over::Points,
             Some((0, _)) => Over::Rows,
             Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
                 Over::Columns
             }
-            Some((&step, &[apart])) if step == size as isize && row >= self.shortest_apart() => {
-                Over::Apart(apart)
-            }
+            Some((&step, &[apart])) if step == size as isize => Over::Apart(apart),
             _ => Over::Points,
         }
     }
 
-    /// Least elements of rows that are read where they are stored: a chain of functions of shorter ones is not one.
-    fn shortest_apart(&self) -> usize {
-        if self.lowering.is_chain() { CHAIN_CALL_ROW } else { KERNEL_CALL_ROW }
+    /// Least elements of rows that are read where they are stored: a chain takes several rows in one call.
+    fn shortest_row(&self) -> usize {
+        if self.lowering.has_links_only() { CHAIN_CALL_ROW } else { KERNEL_CALL_ROW }
     }
 
     pub(super) fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
@@ -73,11 +71,13 @@ impl Body<'_> {
     /// Prefetch distance of a load from arrays that come from memory. Hardware prefetches within a page only, and tiles
     /// of several operands cross pages often. What follows an array with large gaps is not read.
     fn prefetch_distance(&self, n: usize) -> usize {
-        let bytes = |n: usize| {
-            let (_, span) = self.read(n);
-            span.saturating_mul(self.lowering.nest.loads[n].dtype.size())
-        };
-        let all = (0..self.lowering.nest.loads.len()).map(bytes).fold(0, usize::saturating_add);
+        let loads = &self.lowering.nest.loads;
+        let bytes = |n: usize| self.read(n).1.saturating_mul(loads[n].dtype.size());
+        // An array is read once, whatever the number of loads.
+        let is_first =
+            |&n: &usize| loads[..n].iter().all(|l| l.base.buffer != loads[n].base.buffer);
+        let firsts = (0..loads.len()).filter(is_first);
+        let all = firsts.map(bytes).fold(0, usize::saturating_add);
         let (elements, span) = self.read(n);
         if all >= LOADS_PREFETCH_BYTES && span / 2 <= elements { AHEAD } else { 0 }
     }

@@ -6,6 +6,7 @@
 mod fetch;
 mod functions;
 mod link;
+mod spots;
 #[cfg(test)]
 mod tests;
 
@@ -14,12 +15,17 @@ use crate::simd::{Kernel, Level, Simd, Vector};
 use fetch::Value;
 use functions::linked;
 use ijk_types::DType;
+use spots::{Block, InRow, Spots};
 
 pub(crate) use link::{Compare, Link, LinkCode, LinkOp};
 
-/// Vectors of a block of long rows, of which processors with half of the registers take half; and of short rows.
+/// Vectors of a block of a long row, of which processors with half of the registers take half; and of a block of short
+/// rows: of a row of as many at least, or of several rows,
 const LONG_BLOCKS: usize = 16;
 const SHORT_BLOCKS: usize = 8;
+
+/// in each of which it has this number of vectors, or one.
+const SHORT_ROW: usize = 4;
 
 /// Returns true for element types with compiled chains.
 pub(crate) fn chains(t: DType, level: Level) -> bool {
@@ -55,8 +61,8 @@ impl ChainRows {
     }
 }
 
-/// Computes the chain `links` for rows of elements of type `t` into a destination; the operands of links are advanced
-/// to the last row.
+/// Computes the chain `links` for rows of elements of type `t` into a destination. The operands of links may be
+/// advanced to a later row.
 ///
 /// # Safety
 /// `to` has room for the rows, which overlap no operand; operands have as many rows, with a row's elements or one if
@@ -117,7 +123,27 @@ impl AllRows<'_> {
         if !S::FUSED {
             return;
         }
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self.rows.length / V::LANES {
+                _ if LONG => self.long::<V>(simd),
+                0 => self.parts::<V>(simd),
+                1..SHORT_ROW => self.short::<V, SHORT_BLOCKS, 1>(simd),
+                // Others would repeat more vectors.
+                n if n.is_multiple_of(SHORT_BLOCKS) => self.short::<V, 1, SHORT_BLOCKS>(simd),
+                _ => self.short::<V, { SHORT_BLOCKS / SHORT_ROW }, SHORT_ROW>(simd),
+            }
+        }
+    }
+
+    /// Rows of at least `LONG_BLOCKS` vectors.
+    ///
+    /// # Safety
+    /// As for [`chain`], for elements of the vector's type.
+    #[inline(always)]
+    unsafe fn long<V: Value>(self, simd: V::Simd) {
         let Self { rows, to, links } = self;
+        let ahead = prefetches(links);
         for row in 0..rows.count {
             if row > 0 {
                 links.iter_mut().for_each(Link::next_row);
@@ -125,7 +151,96 @@ impl AllRows<'_> {
             let dst = to.first.wrapping_offset(row as isize * rows.step);
             let stream = to.stream && dst.addr().is_multiple_of(LINE);
             // SAFETY: guaranteed by the caller; links are advanced to this row.
-            unsafe { ChainRow { n: rows.length, dst, stream, links }.run::<V, LONG>(simd) };
+            unsafe { ChainRow { n: rows.length, dst, stream, links, ahead }.run::<V>(simd) };
+        }
+    }
+
+    /// Rows of less than a vector.
+    ///
+    /// # Safety
+    /// As for [`chain`], for elements of the vector's type.
+    #[inline(always)]
+    unsafe fn parts<V: Value>(self, simd: V::Simd) {
+        let Self { rows, to, links } = self;
+        let count = rows.length;
+        for row in 0..rows.count {
+            if row > 0 {
+                links.iter_mut().for_each(Link::next_row);
+            }
+            let mut values = [V::splat(simd, 0.into())];
+            for link in &*links {
+                // SAFETY: links are advanced to this row, which has these elements.
+                values = unsafe {
+                    linked::<V, _, 1, true>(simd, link, (InRow::<V>::from(0), count), values)
+                };
+            }
+            let dst = to.first.wrapping_offset(row as isize * rows.step);
+            // SAFETY: the destination has room for these elements.
+            unsafe { values[0].store_partial(dst.cast(), count) };
+        }
+    }
+
+    /// Rows of at least `C` vectors, in blocks of as many in each of `R` rows.
+    ///
+    /// # Safety
+    /// As for [`chain`], for elements of the vector's type.
+    #[inline(always)]
+    unsafe fn short<V: Value, const R: usize, const C: usize>(self, simd: V::Simd) {
+        let ChainRows { count, length, .. } = self.rows;
+        let ahead = prefetches(self.links);
+        for row in (0..count).step_by(R) {
+            for column in (0..length.div_ceil(V::LANES)).step_by(C) {
+                let block = Block::<R, C>::at((row, column), (count, length), V::LANES);
+                if ahead {
+                    prefetch_later::<V, _, SHORT_BLOCKS>(self.links, &block);
+                }
+                // SAFETY: guaranteed by the caller; the block's vectors are within the rows.
+                unsafe { self.block::<V, _>(simd, &block) };
+            }
+        }
+    }
+
+    /// Vectors of several rows.
+    ///
+    /// # Safety
+    /// As for [`chain`], for elements of the vector's type; the rows have these vectors.
+    #[inline(always)]
+    unsafe fn block<V: Value, S: Spots>(&self, simd: V::Simd, spots: S) {
+        let mut values = [V::splat(simd, 0.into()); SHORT_BLOCKS];
+        for link in &*self.links {
+            // SAFETY: operands have these elements in each row, or one.
+            values = unsafe {
+                linked::<V, S, SHORT_BLOCKS, false>(simd, link, (spots, V::LANES), values)
+            };
+        }
+        for (k, value) in values.into_iter().enumerate() {
+            let dst = spots.place::<V::Element>(self.to.first, self.rows.step, k).cast_mut();
+            // SAFETY: the destination has room for these elements.
+            unsafe {
+                match self.to.stream && dst.addr().is_multiple_of(LINE) {
+                    true => value.stream(dst),
+                    false => value.store(dst),
+                }
+            }
+        }
+    }
+}
+
+/// Returns true if operands are prefetched.
+fn prefetches(links: &[Link]) -> bool {
+    links.iter().any(|link| link.ahead > 0)
+}
+
+/// Prefetches what follows the vectors of operands: before all links, since a check in each takes as long as its
+/// function.
+#[inline(always)]
+fn prefetch_later<V: Value, S: Spots, const K: usize>(links: &[Link], spots: S) {
+    for link in links.iter().filter(|link| link.ahead > 0) {
+        let operands = link.operands.into_iter().zip(link.rows).zip(link.code.ones);
+        for ((operand, step), one) in operands {
+            if !one && !operand.is_null() {
+                spots.prefetch::<V, K>(operand, step, link.ahead);
+            }
         }
     }
 }
@@ -137,18 +252,19 @@ struct ChainRow<'a> {
     dst: *mut u8,
     stream: bool,
     links: &'a [Link],
+    /// True if operands are prefetched.
+    ahead: bool,
 }
 
 impl ChainRow<'_> {
     /// # Safety
     /// As for [`chain`], for elements of the vector's type.
     #[inline(always)]
-    unsafe fn run<V: Value, const LONG: bool>(self, simd: V::Simd) {
+    unsafe fn run<V: Value>(self, simd: V::Simd) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             // Values take half of the registers; operands need a few.
             match V::Simd::REGISTERS {
-                _ if !LONG => self.blocks::<V, SHORT_BLOCKS>(simd),
                 32.. => self.blocks::<V, LONG_BLOCKS>(simd),
                 _ => self.blocks::<V, { LONG_BLOCKS / 2 }>(simd),
             }
@@ -159,49 +275,45 @@ impl ChainRow<'_> {
     /// dispatch each link once more.
     ///
     /// # Safety
-    /// As for [`run`](Self::run).
+    /// As for [`run`](Self::run); the row has a block's elements.
     #[inline(always)]
     unsafe fn blocks<V: Value, const K: usize>(self, simd: V::Simd) {
         let block = K * V::LANES;
         // SAFETY: each block has its elements within `n`.
         unsafe {
-            if self.n < block {
-                for at in (0..self.n).step_by(V::LANES) {
-                    self.vectors::<V, 1, true>(simd, at);
-                }
-                return;
-            }
             let mut at = 0;
             while at + block <= self.n {
-                self.vectors::<V, K, false>(simd, at);
+                self.vectors::<V, K>(simd, at);
                 at += block;
             }
             if at < self.n {
                 let last = Self { stream: false, ..self };
-                last.vectors::<V, K, false>(simd, self.n - block);
+                last.vectors::<V, K>(simd, self.n - block);
             }
         }
     }
 
-    /// Processes `K` vectors from an element on, or a partial vector if `PART`.
+    /// Processes `K` vectors from an element on.
     ///
     /// # Safety
     /// As for [`run`](Self::run); these elements are within `n`.
     #[inline(always)]
-    unsafe fn vectors<V: Value, const K: usize, const PART: bool>(self, simd: V::Simd, at: usize) {
+    unsafe fn vectors<V: Value, const K: usize>(self, simd: V::Simd, at: usize) {
+        let spots = InRow::<V>::from(at);
+        if self.ahead {
+            prefetch_later::<V, _, K>(self.links, spots);
+        }
         let mut values = [V::splat(simd, 0.into()); K];
-        let count = V::LANES.min(self.n - at);
         for link in self.links {
             // SAFETY: operands have these elements, or one.
-            values = unsafe { linked::<V, K, PART>(simd, link, (at, count), values) };
+            values = unsafe { linked::<V, _, K, false>(simd, link, (spots, V::LANES), values) };
         }
         let dst = self.dst.cast::<V::Element>();
         for (k, value) in values.into_iter().enumerate() {
             // SAFETY: the destination has room for these elements.
             unsafe {
-                match PART {
-                    true => value.store_partial(dst.add(at), count),
-                    false if self.stream => value.stream(dst.add(at + k * V::LANES)),
+                match self.stream {
+                    true => value.stream(dst.add(at + k * V::LANES)),
                     false => value.store(dst.add(at + k * V::LANES)),
                 }
             }

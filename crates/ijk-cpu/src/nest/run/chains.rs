@@ -4,6 +4,7 @@ use super::Worker;
 use crate::nest::kernel::{self, ChainRows, Destination, Link};
 use crate::nest::program::{Chain, ChainLink, LONGEST, Over};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Links of a chain; they are set in place, since a move would copy room for the longest chain.
 type Links = SmallVec<[Link; LONGEST]>;
@@ -15,23 +16,10 @@ impl Worker<'_> {
     /// # Safety
     /// As for [`steps`](Self::steps); the destination has room for the tile.
     pub(super) unsafe fn chain(&self, chain: &Chain, to: Destination, step: Option<isize>) {
-        let rows = match step {
-            None if !chain.is_by_row() => ChainRows::one(self.points),
-            _ => {
-                let length = self.row();
-                let dense = (length * chain.dtype.size()) as isize;
-                ChainRows { count: self.points / length, length, step: step.unwrap_or(dense) }
-            }
-        };
-        let mut links = Links::new();
-        self.set(&mut links, chain, (0, 0));
-        if rows.count > 1 {
-            for (link, of) in links.iter_mut().zip(&chain.links) {
-                link.rows = of.sources.map(|source| source.row_step(rows.length));
-            }
-        }
-        // SAFETY: guaranteed by the caller; operands have the elements of each row, or one.
-        unsafe { kernel::chain(chain.level, chain.dtype, rows, to, &mut links) };
+        let length = if step.is_none() { self.chain_row(chain) } else { self.row() };
+        let count = self.points / length.max(1);
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.chain_rows(&mut Links::new(), chain, to, (0..count, length, step)) };
     }
 
     /// Computes the value of a chain in strips of at most `most` elements: each is written to `place` of its first
@@ -47,11 +35,20 @@ impl Worker<'_> {
         place: impl Fn(usize) -> Destination,
         mut then: impl FnMut(usize, usize),
     ) {
-        let length = if chain.is_by_row() { self.row() } else { self.points };
+        let length = self.chain_row(chain).max(1);
+        let (count, together) = (self.points / length, (most / length).max(1));
         let mut links = Links::new();
-        for (row, start) in (0..self.points).step_by(length.max(1)).enumerate() {
+        for row in (0..count).step_by(together) {
+            let (start, rows) = (row * length, row..count.min(row + together));
+            if length <= most {
+                let all = rows.len() * length;
+                // SAFETY: guaranteed by the caller.
+                unsafe { self.chain_rows(&mut links, chain, place(start), (rows, length, None)) };
+                then(start, all);
+                continue;
+            }
             self.set(&mut links, chain, (start, row));
-            for column in (0..length).step_by(most.min(length).max(1)) {
+            for column in (0..length).step_by(most) {
                 let (first, count) = (start + column, most.min(length - column));
                 let (strip, to) = (ChainRows::one(count), place(first));
                 // SAFETY: guaranteed by the caller; operands have a row's elements from its start on, or one.
@@ -60,6 +57,34 @@ impl Worker<'_> {
                 links.iter_mut().for_each(|link| link.advance(count));
             }
         }
+    }
+
+    /// Elements of a row of a chain: all points, if no operand is constant in a row.
+    fn chain_row(&self, chain: &Chain) -> usize {
+        if chain.is_by_row() { self.row() } else { self.points }
+    }
+
+    /// Computes the value of a chain for rows of a length, `step` bytes apart in the destination or contiguous.
+    ///
+    /// # Safety
+    /// As for [`steps`](Self::steps); the destination has room for the rows.
+    unsafe fn chain_rows(
+        &self,
+        links: &mut Links,
+        chain: &Chain,
+        to: Destination,
+        (rows, length, step): (Range<usize>, usize, Option<isize>),
+    ) {
+        let dense = (length * chain.dtype.size()) as isize;
+        let of = ChainRows { count: rows.len(), length, step: step.unwrap_or(dense) };
+        self.set(links, chain, (rows.start * length, rows.start));
+        if of.count > 1 {
+            for (link, own) in links.iter_mut().zip(&chain.links) {
+                link.rows = own.sources.map(|source| source.row_step(length));
+            }
+        }
+        // SAFETY: guaranteed by the caller; operands have the elements of each row, or one.
+        unsafe { kernel::chain(chain.level, chain.dtype, of, to, links) };
     }
 
     /// Sets the links, with their operands at the start of a row.

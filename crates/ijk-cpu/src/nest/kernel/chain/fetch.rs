@@ -1,9 +1,11 @@
 //! Operands of links as sources of vectors.
 
+use super::spots::Spots;
 use crate::simd::{Float, Vector};
+use std::marker::PhantomData;
 
 /// Source of vectors of an operand.
-pub(super) trait Fetch<V>: Copy {
+pub(super) trait Fetch<V: Vector>: Copy {
     /// Vector `k`.
     ///
     /// # Safety
@@ -11,29 +13,51 @@ pub(super) trait Fetch<V>: Copy {
     unsafe fn get(self, k: usize) -> V;
 }
 
-/// A broadcast element.
+/// A broadcast element for each row.
 #[derive(Clone, Copy)]
-pub(super) struct One<V>(pub V);
+pub(super) struct One<V: Vector, S: Spots>(S::Each<V>);
 
-impl<V: Vector> Fetch<V> for One<V> {
+impl<V: Vector, S: Spots> One<V, S> {
+    /// Those of an operand whose rows are `step` bytes apart.
+    ///
+    /// # Safety
+    /// Each row has an element.
     #[inline(always)]
-    unsafe fn get(self, _: usize) -> V {
-        self.0
+    pub unsafe fn of(simd: V::Simd, operand: *const u8, step: isize, spots: S) -> Self {
+        Self(spots.by_row(|row| {
+            let one = operand.wrapping_offset(row * step).cast::<V::Element>();
+            // SAFETY: guaranteed by the caller.
+            V::splat(simd, unsafe { one.read() })
+        }))
     }
 }
 
-/// Contiguous elements; with `PART`, only the given number of them.
-#[derive(Clone, Copy)]
-pub(super) struct Each<T, const PART: bool>(pub *const T, pub usize);
-
-impl<V: Vector, const PART: bool> Fetch<V> for Each<V::Element, PART> {
+impl<V: Vector, S: Spots> Fetch<V> for One<V, S> {
     #[inline(always)]
     unsafe fn get(self, k: usize) -> V {
+        S::of_row(self.0, k)
+    }
+}
+
+/// Contiguous elements in each row; with `PART`, only the given number of them.
+#[derive(Clone, Copy)]
+pub(super) struct Each<S, const PART: bool> {
+    pub operand: *const u8,
+    /// Bytes from one row to the next.
+    pub step: isize,
+    pub spots: S,
+    pub count: usize,
+}
+
+impl<V: Vector, S: Spots, const PART: bool> Fetch<V> for Each<S, PART> {
+    #[inline(always)]
+    unsafe fn get(self, k: usize) -> V {
+        let first = self.spots.place(self.operand, self.step, k);
         // SAFETY: guaranteed by the caller.
         unsafe {
             match PART {
-                true => V::load_partial(self.0, self.1),
-                false => V::load(self.0.add(k * V::LANES)),
+                true => V::load_partial(first, self.count),
+                false => V::load(first),
             }
         }
     }
@@ -63,18 +87,23 @@ impl<V: Float<Element: Rounds<i32> + Rounds<i64>>> Value for V {}
 /// Most lanes of a vector.
 const MOST_LANES: usize = 16;
 
-/// Contiguous integers, rounded to floats.
+/// Contiguous integers in each row, rounded to floats.
 #[derive(Clone, Copy)]
-pub(super) struct Rounded<W>(pub *const W, pub usize);
+pub(super) struct Rounded<W, S, const PART: bool>(pub Each<S, PART>, pub PhantomData<W>);
 
-impl<V: Float<Element: Rounds<W>>, W: Copy> Fetch<V> for Rounded<W> {
+impl<V: Float<Element: Rounds<W>>, W: Copy, S: Spots, const PART: bool> Fetch<V>
+    for Rounded<W, S, PART>
+{
     #[inline(always)]
     unsafe fn get(self, k: usize) -> V {
         const { assert!(V::LANES <= MOST_LANES) };
+        let Each { operand, step, spots, count } = self.0;
+        let first = spots.place::<W>(operand, step, k);
+        let count = if PART { count } else { V::LANES };
         let mut lanes = [V::Element::from(0); MOST_LANES];
-        for (lane, value) in lanes[..self.1].iter_mut().enumerate() {
+        for (lane, value) in lanes[..count].iter_mut().enumerate() {
             // SAFETY: guaranteed by the caller.
-            *value = V::Element::rounded(unsafe { self.0.add(k * V::LANES + lane).read() });
+            *value = V::Element::rounded(unsafe { first.add(lane).read() });
         }
         // SAFETY: the array has a vector's lanes.
         unsafe { V::load(lanes.as_ptr()) }

@@ -2,8 +2,9 @@
 
 use super::fetch::{Each, Fetch, One, Rounded, Times, Value};
 use super::link::{Code, EACH, EACH_TIMES_EACH, EACH_TIMES_ONE, Link, LinkOp, ONE, ONE_TIMES_ONE};
-use crate::lines::prefetch_all;
+use super::spots::Spots;
 use crate::simd::Float;
+use std::marker::PhantomData;
 
 /// Replaces each value by a function of it and of an operand's vector.
 macro_rules! each {
@@ -27,50 +28,42 @@ macro_rules! own {
     };
 }
 
-/// The values after a link, for elements from `at` on.
+/// The values after a link, for vectors at `spots`; with `PART`, of `count` elements.
 ///
 /// # Safety
-/// Operands have these elements, or one.
+/// Operands have these elements, or one for each row.
 #[inline(always)]
-pub(super) unsafe fn linked<V: Value, const K: usize, const PART: bool>(
+pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool>(
     simd: V::Simd,
     link: &Link,
-    (at, count): (usize, usize),
+    (spots, count): (S, usize),
     mut values: [V; K],
 ) -> [V; K] {
-    let [a, b, c] = link.operands;
-    let each = |operand: *const u8| {
-        let first = operand.cast::<V::Element>().wrapping_add(at);
-        if !PART && link.ahead > 0 {
-            let ahead = first.cast::<u8>().wrapping_add(link.ahead);
-            prefetch_all(ahead, K * V::LANES * size_of::<V::Element>());
-        }
-        Each::<V::Element, PART>(first, count)
+    let ([a, b, c], [rows_a, rows_b, rows_c]) = (link.operands, link.rows);
+    let each = |operand, step| Each::<S, PART> { operand, step, spots, count };
+    let one = |operand: *const u8, step: isize| {
+        // SAFETY: operands have an element in each row.
+        unsafe { One::of(simd, operand, step, spots) }
     };
-    let one = |operand: *const u8| {
-        // SAFETY: operands have one element.
-        One(V::splat(simd, unsafe { operand.cast::<V::Element>().read() }))
-    };
-    let lanes = if PART { count } else { V::LANES };
     macro_rules! rounded {
         ($t:ty) => {
-            Rounded(a.cast::<$t>().wrapping_add(at), lanes)
+            Rounded::<$t, S, PART>(each(a, rows_a), PhantomData)
         };
     }
     // One dispatch for each link, by function and kind of operand.
     macro_rules! functions {
         ($($op:ident: $value:ident, $x:ident => $new:expr;)*) => {
             match link.code.code {
-                $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => each!(values, $value, $x = each(a) => $new),
-                Code::<{ LinkOp::$op as u8 }, ONE>::IS => each!(values, $value, $x = one(a) => $new),
+                $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => each!(values, $value, $x = each(a, rows_a) => $new),
+                Code::<{ LinkOp::$op as u8 }, ONE>::IS => each!(values, $value, $x = one(a, rows_a) => $new),
                 Code::<{ LinkOp::$op as u8 }, EACH_TIMES_EACH>::IS => {
-                    each!(values, $value, $x = Times(each(a), each(b)) => $new)
+                    each!(values, $value, $x = Times(each(a, rows_a), each(b, rows_b)) => $new)
                 }
                 Code::<{ LinkOp::$op as u8 }, EACH_TIMES_ONE>::IS => {
-                    each!(values, $value, $x = Times(each(a), one(b)) => $new)
+                    each!(values, $value, $x = Times(each(a, rows_a), one(b, rows_b)) => $new)
                 }
                 Code::<{ LinkOp::$op as u8 }, ONE_TIMES_ONE>::IS => {
-                    each!(values, $value, $x = Times(one(a), one(b)) => $new)
+                    each!(values, $value, $x = Times(one(a, rows_a), one(b, rows_b)) => $new)
                 })*
                 Code::<{ LinkOp::StartI32 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i32) => x),
                 Code::<{ LinkOp::StartI64 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i64) => x),
@@ -84,12 +77,12 @@ pub(super) unsafe fn linked<V: Value, const K: usize, const PART: bool>(
                 Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => own!(values, v => v.sqrt()),
                 // SAFETY: guaranteed by the caller.
                 code => values = unsafe {
-                    let first = (each(a), one(a));
+                    let first = (each(a, rows_a), one(a, rows_a));
                     match (link.code.ones[1], link.code.ones[2]) {
-                        (true, true) => chosen(code, values, first, one(b), one(c)),
-                        (true, false) => chosen(code, values, first, one(b), each(c)),
-                        (false, true) => chosen(code, values, first, each(b), one(c)),
-                        (false, false) => chosen(code, values, first, each(b), each(c)),
+                        (true, true) => chosen(code, values, first, one(b, rows_b), one(c, rows_c)),
+                        (true, false) => chosen(code, values, first, one(b, rows_b), each(c, rows_c)),
+                        (false, true) => chosen(code, values, first, each(b, rows_b), one(c, rows_c)),
+                        (false, false) => chosen(code, values, first, each(b, rows_b), each(c, rows_c)),
                     }
                 },
             }
