@@ -15,7 +15,7 @@ use crate::simd::{Kernel, Level, Simd, Vector};
 use fetch::Value;
 use functions::linked;
 use ijk_types::DType;
-use spots::{Block, InRow, Spots};
+use spots::{InRow, RowsBlock, Spots};
 
 pub(crate) use link::{Compare, Link, LinkCode, LinkOp};
 
@@ -190,7 +190,7 @@ impl AllRows<'_> {
         let ahead = prefetches(self.links);
         for row in (0..count).step_by(R) {
             for column in (0..length.div_ceil(V::LANES)).step_by(C) {
-                let block = Block::<R, C>::at((row, column), (count, length), V::LANES);
+                let block = RowsBlock::<R, C>::at((row, column), (count, length), V::LANES);
                 if ahead {
                     prefetch_later::<V, _, SHORT_BLOCKS>(self.links, &block);
                 }

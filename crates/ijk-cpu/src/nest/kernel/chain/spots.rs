@@ -57,12 +57,12 @@ impl<W: Vector> Spots for InRow<W> {
 
 /// A block of `C` vectors in each of `R` rows.
 #[derive(Clone, Copy)]
-pub(super) struct Block<const R: usize, const C: usize> {
+pub(super) struct RowsBlock<const R: usize, const C: usize> {
     rows: [isize; R],
     elements: [usize; C],
 }
 
-impl<const R: usize, const C: usize> Block<R, C> {
+impl<const R: usize, const C: usize> RowsBlock<R, C> {
     /// The block of the rows from `row` and the vectors from `column` on, out of `count` rows of `length` elements, at
     /// least `C` times `lanes`. The last rows and vectors overlap others to be full.
     #[inline(always)]
@@ -82,7 +82,7 @@ impl<const R: usize, const C: usize> Block<R, C> {
     }
 }
 
-impl<const R: usize, const C: usize> Spots for &Block<R, C> {
+impl<const R: usize, const C: usize> Spots for &RowsBlock<R, C> {
     type Each<V: Copy> = [V; R];
 
     #[inline(always)]
@@ -118,7 +118,7 @@ mod tests {
             let mut seen = vec![0; count * length];
             for row in (0..count).step_by(3) {
                 for column in (0..length.div_ceil(4)).step_by(2) {
-                    let block = Block::<3, 2>::at((row, column), (count, length), 4);
+                    let block = RowsBlock::<3, 2>::at((row, column), (count, length), 4);
                     for k in 0..6 {
                         let place = (&block).place::<u8>(std::ptr::null(), length as isize, k);
                         let first = place.addr();

@@ -2,6 +2,7 @@
 
 use super::*;
 use ijk_types::{BinaryOp, Real, Scalar, UnaryOp, scalar};
+use std::ops::{Add, Mul};
 
 /// Reference result of a unary or binary link.
 fn link_of(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
@@ -135,4 +136,47 @@ fn check<T: Real>() {
 fn chains_are_functions_one_after_another() {
     check::<f32>();
     check::<f64>();
+}
+
+/// Rows of elements, times one element of each row, plus a row for all.
+fn check_rows<T: Real + Mul<Output = T> + Add<Output = T>>() {
+    let x: Vec<T> = (0..9 * 300).map(|n| T::cast_from(n as f64 - 70.0)).collect();
+    let size = size_of::<T>() as isize;
+    let link = |op, one, from: &[T], step| {
+        let code = LinkCode::new(op, false, [one; 3]);
+        let operands = [from.as_ptr().cast::<u8>(); 3];
+        Link { code, size: size_of::<T>(), operands, rows: [step; 3], ahead: 4096 }
+    };
+    let (ones, row) = (&x[50..], &x[7..]);
+    for level in Level::available().into_iter().filter(|&level| chains(T::DTYPE, level)) {
+        for (count, length) in [1, 2, 3, 7, 8, 9].into_iter().flat_map(|count| {
+            [1, 7, 16, 17, 31, 63, 64, 65, 80, 127, 128, 192, 200, 256, 300].map(|n| (count, n))
+        }) {
+            let mut links = [
+                link(LinkOp::Start, false, &x, length as isize * size),
+                link(LinkOp::Mul, true, ones, size),
+                link(LinkOp::Add, false, row, 0),
+            ];
+            let gap = length + 3;
+            let mut out = vec![T::default(); count * gap];
+            let to = Destination { first: out.as_mut_ptr().cast(), stream: length % 2 == 0 };
+            let rows = ChainRows { count, length, step: gap as isize * size };
+            // SAFETY: operands have these rows, and the destination has gaps between them.
+            unsafe { chain(level, T::DTYPE, rows, to, &mut links) };
+            for (n, &got) in out.iter().enumerate() {
+                let (i, j) = (n / gap, n % gap);
+                let expected = match j < length {
+                    true => x[i * length + j] * ones[i] + row[j],
+                    false => T::default(),
+                };
+                assert!(got == expected, "{count} rows of {length}: {got:?} at {i}, {j}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_have_their_own_operands() {
+    check_rows::<f32>();
+    check_rows::<f64>();
 }
