@@ -64,6 +64,39 @@ impl IndexExpr {
         }
     }
 
+    /// The greater of two; folds where their difference is constant.
+    pub fn maximum(self, other: Self) -> Self {
+        match self.exceeds(&other) {
+            Some(true) => self,
+            Some(false) => other,
+            None => Self::atom(Atom::Max(Box::new(self), Box::new(other))),
+        }
+    }
+
+    /// The lesser of two; folds where their difference is constant.
+    pub fn minimum(self, other: Self) -> Self {
+        match self.exceeds(&other) {
+            Some(true) => other,
+            Some(false) => self,
+            None => Self::atom(Atom::Min(Box::new(self), Box::new(other))),
+        }
+    }
+
+    /// The magnitude; constants fold. `None` on overflow.
+    pub fn magnitude(self) -> Option<Self> {
+        match self.as_constant() {
+            Some(value) => value.checked_abs().map(Self::constant),
+            None => Some(Self::atom(Atom::Abs(Box::new(self)))),
+        }
+    }
+
+    /// Tells whether it is at least as great as another, if their difference is constant. Elements of arrays may be any
+    /// numbers, whose differences may wrap.
+    fn exceeds(&self, other: &Self) -> Option<bool> {
+        let difference = self.plus(&other.times(-1)?)?.as_constant()?;
+        (self.is_affine() || difference == 0).then_some(difference >= 0)
+    }
+
     /// An element of an array of integers.
     pub fn element(access: Access) -> Self {
         Self::atom(Atom::Element(Box::new(access)))
@@ -79,8 +112,8 @@ impl IndexExpr {
         for (_, atom) in &self.terms {
             match atom {
                 Atom::Axis(axis) => visit(*axis),
-                Atom::FloorDiv(e, _) | Atom::Mod(e, _) => e.for_each_axis(visit),
-                Atom::Product(left, right) => {
+                Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => e.for_each_axis(visit),
+                Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                     left.for_each_axis(visit);
                     right.for_each_axis(visit);
                 }
@@ -105,6 +138,13 @@ impl IndexExpr {
                 Atom::Product(left, right) => {
                     left.substitute(replace)?.product(&right.substitute(replace)?)?
                 }
+                Atom::Abs(e) => e.substitute(replace)?.magnitude()?,
+                Atom::Max(left, right) => {
+                    left.substitute(replace)?.maximum(right.substitute(replace)?)
+                }
+                Atom::Min(left, right) => {
+                    left.substitute(replace)?.minimum(right.substitute(replace)?)
+                }
                 Atom::Element(access) => {
                     let index = access.index.iter().map(|e| e.substitute(replace));
                     let index = index.collect::<Option<_>>()?;
@@ -122,8 +162,10 @@ impl Atom {
     pub fn mentions(&self, axis: AxisId) -> bool {
         match self {
             Self::Axis(own) => *own == axis,
-            Self::FloorDiv(e, _) | Self::Mod(e, _) => e.mentions(axis),
-            Self::Product(left, right) => left.mentions(axis) || right.mentions(axis),
+            Self::FloorDiv(e, _) | Self::Mod(e, _) | Self::Abs(e) => e.mentions(axis),
+            Self::Product(left, right) | Self::Max(left, right) | Self::Min(left, right) => {
+                left.mentions(axis) || right.mentions(axis)
+            }
             Self::Element(access) => access.index.iter().any(|e| e.mentions(axis)),
         }
     }

@@ -206,6 +206,12 @@ pub enum Atom {
     /// An element of an array of integers. Where its own index is out of bounds, so is the index
     /// that it is part of.
     Element(Box<Access>),
+    /// The magnitude.
+    Abs(Box<IndexExpr>),
+    /// The greater of two.
+    Max(Box<IndexExpr>, Box<IndexExpr>),
+    /// The lesser of two.
+    Min(Box<IndexExpr>, Box<IndexExpr>),
 }
 
 impl Atom {
@@ -217,6 +223,13 @@ impl Atom {
             Self::Mod(inner, d) => Self::Mod(inner.without_spans().into(), *d),
             Self::Product(left, right) => {
                 Self::Product(left.without_spans().into(), right.without_spans().into())
+            }
+            Self::Abs(inner) => Self::Abs(inner.without_spans().into()),
+            Self::Max(left, right) => {
+                Self::Max(left.without_spans().into(), right.without_spans().into())
+            }
+            Self::Min(left, right) => {
+                Self::Min(left.without_spans().into(), right.without_spans().into())
             }
             Self::Element(access) => {
                 let index = access.index.iter().map(IndexExpr::without_spans).collect();
@@ -295,6 +308,13 @@ impl Atom {
                 left.wrapping_mul(right.eval_with(point, element)?)
             }
             Self::Element(access) => element(access)?,
+            Self::Abs(e) => e.eval_with(point, element)?.wrapping_abs(),
+            Self::Max(left, right) => {
+                left.eval_with(point, element)?.max(right.eval_with(point, element)?)
+            }
+            Self::Min(left, right) => {
+                left.eval_with(point, element)?.min(right.eval_with(point, element)?)
+            }
         })
     }
 }

@@ -155,8 +155,12 @@ impl<'a> Reads<'a> {
         for (_, atom) in &index.terms {
             match atom {
                 Atom::Axis(_) => {}
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => self.index(inner),
-                Atom::Product(left, right) => [left, right].into_iter().for_each(|e| self.index(e)),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
+                    self.index(inner);
+                }
+                Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
+                    [left, right].into_iter().for_each(|e| self.index(e));
+                }
                 Atom::Element(access) => self.access(access),
             }
         }

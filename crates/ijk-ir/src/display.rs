@@ -51,6 +51,13 @@ fn atom_text<'a>(atom: &Atom, name: &impl Fn(usize) -> &'a str) -> String {
         Atom::Product(left, right) => {
             return format!("({})*({})", index_text_by(left, name), index_text_by(right, name));
         }
+        Atom::Abs(e) => return format!("abs({})", index_text_by(e, name)),
+        Atom::Max(left, right) => {
+            return format!("max({}, {})", index_text_by(left, name), index_text_by(right, name));
+        }
+        Atom::Min(left, right) => {
+            return format!("min({}, {})", index_text_by(left, name), index_text_by(right, name));
+        }
         Atom::Element(access) => {
             let index: Vec<String> = access.index.iter().map(|e| index_text_by(e, name)).collect();
             return format!("array {}[{}]", access.array.0, index.join(", "));

@@ -57,6 +57,19 @@ impl Interval {
         Self { least, greatest }
     }
 
+    /// The range of magnitudes. That of the least integer is itself where it is computed with 64 bits.
+    pub fn magnitude(self) -> Self {
+        let most = self.least.saturating_neg().max(self.greatest);
+        let least = self.least.max(self.greatest.saturating_neg()).max(0);
+        let wraps = self.least <= i64::MIN.into();
+        Self { least: if wraps { i64::MIN.into() } else { least }, greatest: most }
+    }
+
+    /// The range of the greater, or the lesser, of two values, one of each.
+    pub fn extreme(self, other: Self, pick: fn(i128, i128) -> i128) -> Self {
+        Self { least: pick(self.least, other.least), greatest: pick(self.greatest, other.greatest) }
+    }
+
     fn floor_div(self, divisor: i64) -> Self {
         let d = i128::from(divisor);
         Self { least: self.least.div_euclid(d), greatest: self.greatest.div_euclid(d) }
@@ -97,6 +110,9 @@ fn atom_range(atom: &Atom, axis: &impl Fn(AxisId) -> Interval) -> Interval {
         Atom::Mod(e, divisor) => range(e, axis).modulo(*divisor),
         Atom::Product(left, right) => range(left, axis).product(range(right, axis)),
         Atom::Element(_) => Interval { least: i64::MIN.into(), greatest: i64::MAX.into() },
+        Atom::Abs(e) => range(e, axis).magnitude(),
+        Atom::Max(left, right) => range(left, axis).extreme(range(right, axis), i128::max),
+        Atom::Min(left, right) => range(left, axis).extreme(range(right, axis), i128::min),
     }
 }
 
@@ -134,6 +150,26 @@ mod tests {
         let e = axis(0).plus(&IndexExpr::constant(4)).unwrap().modulo(4);
         assert_eq!(range_over(&e, &[3]), Interval { least: 0, greatest: 2 });
         assert_eq!(range_over(&e, &[5]), Interval { least: 0, greatest: 3 });
+    }
+
+    #[test]
+    fn a_magnitude_is_not_negative() {
+        let shifted = axis(0).plus(&IndexExpr::constant(-3)).unwrap();
+        let magnitude = shifted.magnitude().unwrap();
+        assert_eq!(range_over(&magnitude, &[6]), Interval { least: 0, greatest: 3 });
+        let negative = magnitude.times(-1).unwrap();
+        assert_eq!(range_over(&negative, &[6]), Interval { least: -3, greatest: 0 });
+        let far = axis(0).plus(&IndexExpr::constant(-9)).unwrap().magnitude().unwrap();
+        assert_eq!(range_over(&far, &[6]), Interval { least: 4, greatest: 9 });
+    }
+
+    #[test]
+    fn a_clamp_has_the_range_of_its_ends() {
+        let clamp = axis(0).plus(&axis(1)).unwrap().plus(&IndexExpr::constant(-1)).unwrap();
+        let clamp = clamp.maximum(IndexExpr::constant(0)).minimum(IndexExpr::constant(8));
+        assert_eq!(range_over(&clamp, &[9, 3]), Interval { least: 0, greatest: 8 });
+        assert_eq!(clamp.eval(&[0, 0]), 0);
+        assert_eq!(clamp.eval(&[8, 2]), 8);
     }
 
     #[test]

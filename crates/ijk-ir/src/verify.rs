@@ -489,7 +489,7 @@ fn not_normal(e: &IndexExpr, axes: usize) -> Option<&'static str> {
             Atom::FloorDiv(_, divisor) | Atom::Mod(_, divisor) if *divisor <= 0 => {
                 return Some("a divisor is not positive");
             }
-            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => {
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
                 if others.contains(&atom) {
                     return Some("an atom occurs twice");
                 }
@@ -498,7 +498,7 @@ fn not_normal(e: &IndexExpr, axes: usize) -> Option<&'static str> {
                     return Some(why);
                 }
             }
-            Atom::Product(left, right) => {
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 others.push(atom);
                 if let Some(why) = not_normal(left, axes).or_else(|| not_normal(right, axes)) {
                     return Some(why);

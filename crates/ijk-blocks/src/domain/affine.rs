@@ -106,8 +106,8 @@ fn depends(atom: &Atom, axis: usize) -> bool {
     let any = |e: &IndexExpr| e.terms.iter().any(|(_, atom)| depends(atom, axis));
     match atom {
         Atom::Axis(own) => own.0 as usize == axis,
-        Atom::FloorDiv(e, _) | Atom::Mod(e, _) => any(e),
-        Atom::Product(l, r) => any(l) || any(r),
+        Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => any(e),
+        Atom::Product(l, r) | Atom::Max(l, r) | Atom::Min(l, r) => any(l) || any(r),
         Atom::Element(_) => false,
     }
 }
@@ -116,8 +116,10 @@ fn elements(atom: &Atom, found: &mut Vec<usize>) {
     let mut all = |e: &IndexExpr| e.terms.iter().for_each(|(_, atom)| elements(atom, found));
     match atom {
         Atom::Axis(_) => {}
-        Atom::FloorDiv(e, _) | Atom::Mod(e, _) => all(e),
-        Atom::Product(l, r) => [l, r].into_iter().for_each(|e| all(e)),
+        Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => all(e),
+        Atom::Product(l, r) | Atom::Max(l, r) | Atom::Min(l, r) => {
+            [l, r].into_iter().for_each(|e| all(e));
+        }
         Atom::Element(access) => found.push(access.array.0 as usize),
     }
 }
@@ -141,6 +143,9 @@ fn mapped(atom: &Atom, by: &impl Fn(&Atom) -> IndexExpr) -> Atom {
         Atom::FloorDiv(e, divisor) => Atom::FloorDiv(inner(e), *divisor),
         Atom::Mod(e, divisor) => Atom::Mod(inner(e), *divisor),
         Atom::Product(l, r) => Atom::Product(inner(l), inner(r)),
+        Atom::Abs(e) => Atom::Abs(inner(e)),
+        Atom::Max(l, r) => Atom::Max(inner(l), inner(r)),
+        Atom::Min(l, r) => Atom::Min(inner(l), inner(r)),
     }
 }
 

@@ -95,7 +95,8 @@ impl LinearSystem {
         }
     }
 
-    /// Puts variables of any value in place of what is not linear and no division: elements of arrays, and products.
+    /// Puts variables of any value in place of what is not linear and no division: elements of arrays, products and
+    /// extremes.
     pub fn linear(mut self) -> Self {
         let mut known = Vec::new();
         let equations = std::mem::take(&mut self.equations);
@@ -113,7 +114,11 @@ impl LinearSystem {
                 Atom::Axis(axis) => Atom::Axis(*axis),
                 Atom::FloorDiv(inner, d) => Atom::FloorDiv(Box::new(self.opaque(inner, known)), *d),
                 Atom::Mod(inner, d) => Atom::Mod(Box::new(self.opaque(inner, known)), *d),
-                Atom::Product(..) | Atom::Element(_) => Atom::Axis(self.stand_in(atom, known)),
+                Atom::Product(..)
+                | Atom::Element(_)
+                | Atom::Abs(_)
+                | Atom::Max(..)
+                | Atom::Min(..) => Atom::Axis(self.stand_in(atom, known)),
             };
             terms.push((*coefficient, atom));
         }
@@ -407,7 +412,12 @@ fn split(system: &LinearSystem, variable: usize) -> impl Iterator<Item = LinearS
 /// A division or remainder of an affine expression.
 fn innermost(e: &IndexExpr) -> Option<(IndexExpr, i64)> {
     e.terms.iter().find_map(|(_, atom)| match atom {
-        Atom::Axis(_) | Atom::Product(..) | Atom::Element(_) => None,
+        Atom::Axis(_)
+        | Atom::Product(..)
+        | Atom::Element(_)
+        | Atom::Abs(_)
+        | Atom::Max(..)
+        | Atom::Min(..) => None,
         Atom::FloorDiv(inner, d) | Atom::Mod(inner, d) => {
             Some(innermost(inner).unwrap_or_else(|| ((**inner).clone(), *d)))
         }
@@ -427,7 +437,7 @@ fn rename(e: &IndexExpr, of: &IndexExpr, d: i64, quotient: AxisId, remainder: Ax
             Atom::Mod(inner, own) => {
                 Atom::Mod(Box::new(rename(inner, of, d, quotient, remainder)), *own)
             }
-            Atom::Product(..) | Atom::Element(_) => atom.clone(),
+            other => other.clone(),
         };
         (*c, atom)
     });
@@ -445,7 +455,7 @@ fn index(atom: &Atom) -> usize {
             e.for_each_axis(&mut |axis| first = axis.0 as usize);
             first
         }
-        Atom::Product(..) | Atom::Element(_) => 0,
+        _ => 0,
     }
 }
 

@@ -390,7 +390,8 @@ fn limit(e: &IndexExpr, bound: ExtentBound, axis: AxisId, extents: &[u64]) -> Op
     match (atom, bound) {
         (Atom::Axis(_), ExtentBound::AtMost(limit)) => Some(limit),
         (Atom::Axis(_), ExtentBound::AtLeast(_))
-        | (Atom::Mod(..) | Atom::Product(..) | Atom::Element(_), _) => None,
+        | (Atom::Mod(..) | Atom::Product(..) | Atom::Element(_), _)
+        | (Atom::Abs(_) | Atom::Max(..) | Atom::Min(..), _) => None,
         (Atom::FloorDiv(inner, d), ExtentBound::AtMost(u)) => {
             let d = i128::from(*d);
             let u = u.saturating_mul(d).saturating_add(d - 1);

@@ -64,5 +64,6 @@ fn reaches(e: &IndexExpr, axis: AxisId) -> bool {
         Atom::Axis(own) => *own == axis,
         Atom::FloorDiv(inner, _) => reaches(inner, axis),
         Atom::Mod(..) | Atom::Product(..) | Atom::Element(_) => false,
+        Atom::Abs(_) | Atom::Max(..) | Atom::Min(..) => false,
     })
 }

@@ -162,10 +162,10 @@ fn element_conditions(graph: &Graph, e: &IndexExpr, found: &mut Vec<Guard>) {
     for (_, atom) in &e.terms {
         match atom {
             Atom::Axis(_) => {}
-            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => {
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
                 element_conditions(graph, inner, found);
             }
-            Atom::Product(left, right) => {
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 element_conditions(graph, left, found);
                 element_conditions(graph, right, found);
             }

@@ -59,7 +59,11 @@ fn suggest(e: &IndexExpr, add: &mut impl FnMut(AxisId, u64)) {
         let (inner, d) = match atom {
             Atom::FloorDiv(inner, d) | Atom::Mod(inner, d) => (inner, d),
             Atom::Axis(_) => continue,
-            Atom::Product(left, right) => {
+            Atom::Abs(inner) => {
+                suggest(inner, add);
+                continue;
+            }
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 suggest(left, add);
                 suggest(right, add);
                 continue;

@@ -76,6 +76,9 @@ pub(crate) fn mapped(
             Atom::FloorDiv(e, d) => floor_div(&inner(e)?, *d, extents)?,
             Atom::Mod(e, d) => modulo(&inner(e)?, *d, extents)?,
             Atom::Product(left, right) => inner(left)?.product(&inner(right)?)?,
+            Atom::Abs(e) => magnitude(inner(e)?, extents)?,
+            Atom::Max(left, right) => maximum(inner(left)?, inner(right)?, extents),
+            Atom::Min(left, right) => minimum(inner(left)?, inner(right)?, extents),
             Atom::Element(access) => {
                 let index = access.index.iter().map(inner).collect::<Option<_>>()?;
                 element(Access { index, ..(**access).clone() })
@@ -121,6 +124,53 @@ pub(crate) fn modulo(e: &IndexExpr, d: i64, extents: &[u64]) -> Option<IndexExpr
         return scale(&inner, factor);
     }
     Some(IndexExpr::atom(Atom::Mod(Box::new(rest), d)))
+}
+
+/// The magnitude: an expression that has one sign over the domain is that or its negation.
+fn magnitude(e: IndexExpr, extents: &[u64]) -> Option<IndexExpr> {
+    match range(&e, extents) {
+        (0.., _) => Some(e),
+        (_, ..=0) if !reads(&e) => scale(&e, -1),
+        _ => e.magnitude(),
+    }
+}
+
+/// The greater of two: one of them if it is that over the whole domain.
+fn maximum(left: IndexExpr, right: IndexExpr, extents: &[u64]) -> IndexExpr {
+    match exceeds(&left, &right, extents) {
+        Some(true) => left,
+        Some(false) => right,
+        None => left.maximum(right),
+    }
+}
+
+/// The lesser of two: one of them if it is that over the whole domain.
+fn minimum(left: IndexExpr, right: IndexExpr, extents: &[u64]) -> IndexExpr {
+    match exceeds(&left, &right, extents) {
+        Some(true) => right,
+        Some(false) => left,
+        None => left.minimum(right),
+    }
+}
+
+/// Tells whether one expression is at least as great as another, if that is the same over the whole domain.
+fn exceeds(left: &IndexExpr, right: &IndexExpr, extents: &[u64]) -> Option<bool> {
+    let ((a, b), (c, d)) = (range(left, extents), range(right, extents));
+    if a >= d || b <= c {
+        return Some(a >= d);
+    }
+    // Terms may cancel, but for elements of arrays, whose differences may wrap.
+    let difference = sign_of(left, right).filter(|e| !reads(e))?;
+    match range(&difference, extents) {
+        (0.., _) => Some(true),
+        (_, ..=0) => Some(false),
+        _ => None,
+    }
+}
+
+/// The expression whose sign tells which of two is greater.
+pub(crate) fn sign_of(left: &IndexExpr, right: &IndexExpr) -> Option<IndexExpr> {
+    add(left, &scale(right, -1)?)
 }
 
 /// Splits `e = d · quotient + rest`, where `d` divides no term or constant of `rest`.
@@ -208,6 +258,20 @@ fn atom_range(atom: &Atom, extents: &[u64]) -> (i128, i128) {
             (*corners.iter().min().unwrap_or(&0), *corners.iter().max().unwrap_or(&0))
         }
         Atom::Element(_) => (i64::MIN.into(), i64::MAX.into()),
+        Atom::Abs(e) => {
+            let (low, high) = range(e, extents);
+            // The magnitude of the least integer wraps to itself.
+            let least = if low <= i64::MIN.into() { low } else { low.max(-high).max(0) };
+            (least, low.saturating_neg().max(high))
+        }
+        Atom::Max(left, right) => {
+            let ((a, b), (c, d)) = (range(left, extents), range(right, extents));
+            (a.max(c), b.max(d))
+        }
+        Atom::Min(left, right) => {
+            let ((a, b), (c, d)) = (range(left, extents), range(right, extents));
+            (a.min(c), b.min(d))
+        }
     }
 }
 
@@ -216,8 +280,10 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
     for (_, atom) in &e.terms {
         match atom {
             Atom::Axis(axis) => f(*axis),
-            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_axis(inner, f),
-            Atom::Product(left, right) => {
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
+                for_each_axis(inner, f)
+            }
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 for_each_axis(left, f);
                 for_each_axis(right, f);
             }
@@ -243,8 +309,10 @@ pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
     for (_, atom) in &e.terms {
         match atom {
             Atom::Axis(_) => {}
-            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_element(inner, f),
-            Atom::Product(left, right) => {
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
+                for_each_element(inner, f)
+            }
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 for_each_element(left, f);
                 for_each_element(right, f);
             }
@@ -261,8 +329,10 @@ pub(crate) fn for_each_element_mut(e: &mut IndexExpr, f: &mut impl FnMut(&mut Ac
     for (_, atom) in e.terms.iter_mut() {
         match atom {
             Atom::Axis(_) => {}
-            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_element_mut(inner, f),
-            Atom::Product(left, right) => {
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
+                for_each_element_mut(inner, f);
+            }
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 for_each_element_mut(left, f);
                 for_each_element_mut(right, f);
             }
@@ -304,11 +374,12 @@ pub(crate) fn reads(e: &IndexExpr) -> bool {
     found
 }
 
-/// Number of divisions and remainders.
+/// Number of divisions, remainders, magnitudes and extremes: what is affine in parts of a domain only.
 pub(crate) fn divisions(e: &IndexExpr) -> usize {
     let of = |atom: &Atom| match atom {
         Atom::Axis(_) => 0,
-        Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => 1 + divisions(inner),
+        Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => 1 + divisions(inner),
+        Atom::Max(left, right) | Atom::Min(left, right) => 1 + divisions(left) + divisions(right),
         Atom::Product(left, right) => divisions(left) + divisions(right),
         Atom::Element(access) => access.index.iter().map(divisions).sum(),
     };

@@ -263,12 +263,23 @@ impl<'a> Emitter<'a> {
                 self.share(Node::Binary(BinaryOp::Mul, left, right))
             }
             Atom::Element(access) => self.element(access),
+            Atom::Abs(inner) => {
+                let inner = self.index(inner);
+                self.share(Node::Unary(UnaryOp::Abs, inner))
+            }
+            Atom::Max(left, right) => self.extreme(BinaryOp::Max, left, right),
+            Atom::Min(left, right) => self.extreme(BinaryOp::Min, left, right),
         };
         if coefficient == 1 {
             return Some(value);
         }
         let coefficient = self.integer(coefficient);
         Some(self.share(Node::Binary(BinaryOp::Mul, value, coefficient)))
+    }
+
+    fn extreme(&mut self, op: BinaryOp, left: &IndexExpr, right: &IndexExpr) -> NodeId {
+        let (left, right) = (self.index(left), self.index(right));
+        self.share(Node::Binary(op, left, right))
     }
 
     fn division(&mut self, op: BinaryOp, e: &IndexExpr, divisor: i64) -> NodeId {

@@ -147,8 +147,10 @@ fn combine(cell: &mut Cell, reduce: Option<Reducer>, value: Scalar, position: i6
 fn uses(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|(_, atom)| match atom {
         Atom::Axis(a) => a.0 as usize == axis,
-        Atom::FloorDiv(e, _) | Atom::Mod(e, _) => uses(e, axis),
-        Atom::Product(left, right) => uses(left, axis) || uses(right, axis),
+        Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => uses(e, axis),
+        Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
+            uses(left, axis) || uses(right, axis)
+        }
         Atom::Element(access) => access.index.iter().any(|e| uses(e, axis)),
     })
 }

@@ -132,6 +132,9 @@ impl TermBuilder<'_> {
             Atom::Product(l, r) => {
                 Atom::Product(Box::new(self.placed(l)?), Box::new(self.placed(r)?))
             }
+            Atom::Abs(e) => Atom::Abs(Box::new(self.placed(e)?)),
+            Atom::Max(l, r) => Atom::Max(Box::new(self.placed(l)?), Box::new(self.placed(r)?)),
+            Atom::Min(l, r) => Atom::Min(Box::new(self.placed(l)?), Box::new(self.placed(r)?)),
             Atom::Element(access) => {
                 let operand = ArrayId(self.read(access)? as u32);
                 Atom::Element(Box::new(Access { array: operand, index: Vec::new(), ..**access }))
@@ -161,6 +164,9 @@ impl TermBuilder<'_> {
                 Atom::Product(l, r) => {
                     Formula::binary(BinaryOp::Mul, self.value(l)?, self.value(r)?)
                 }
+                Atom::Abs(e) => Formula::unary(UnaryOp::Abs, self.value(e)?),
+                Atom::Max(l, r) => Formula::binary(BinaryOp::Max, self.value(l)?, self.value(r)?),
+                Atom::Min(l, r) => Formula::binary(BinaryOp::Min, self.value(l)?, self.value(r)?),
                 Atom::Element(access) => wide(Formula::variable(self.read(access)?)),
             };
             let term = Formula::binary(BinaryOp::Mul, value, whole(*coefficient));

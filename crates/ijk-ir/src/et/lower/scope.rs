@@ -129,8 +129,10 @@ fn axis(name: &str, component: usize, rank: usize) -> Axis {
 fn reads(index: &IndexExpr, access: &Atom) -> bool {
     index.terms.iter().any(|(_, atom)| match atom {
         Atom::Axis(_) => false,
-        Atom::FloorDiv(e, _) | Atom::Mod(e, _) => reads(e, access),
-        Atom::Product(left, right) => reads(left, access) || reads(right, access),
+        Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => reads(e, access),
+        Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
+            reads(left, access) || reads(right, access)
+        }
         Atom::Element(own) => {
             atom.without_spans() == *access || own.index.iter().any(|index| reads(index, access))
         }

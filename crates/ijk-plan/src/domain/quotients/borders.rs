@@ -1,7 +1,7 @@
 //! Small unwrapped copies of what is read across a boundary.
 //!
 //! For `x[(i + f) % n]`, `t[k] = x[(k + least) % n]` has an element for each value of `i + f`, and is read at
-//! `i + f - least`. The copy pays if it is small relative to the computation with it, or to the statement of which a
+//! `i + f - least`. That of `x[MAX(i + f, 0)]` repeats the first element. The copy pays if it is small relative to the computation with it, or to the statement of which a
 //! box near the boundary reads it.
 
 use super::Division;
@@ -65,6 +65,54 @@ fn is_worth(graph: &Graph, stmt: &Stmt, access: (ArrayId, &[IndexExpr]), whole: 
     inside && divides && stmt.points() > 1 && (many || border) && whole > SMALL_DOMAIN
 }
 
+/// An index as a function of an affine expression: the affine expression, and the index with that as axis 0.
+fn composed(e: &IndexExpr) -> Option<(IndexExpr, IndexExpr)> {
+    if e.is_affine() {
+        return Some((e.clone(), IndexExpr::axis(AxisId(0))));
+    }
+    let [(coefficient, atom)] = &e.terms[..] else { return None };
+    let (inner, atom) = match atom {
+        Atom::FloorDiv(of, d) if of.is_affine() => {
+            let (inner, outer) = composed(of)?;
+            (inner, Atom::FloorDiv(Box::new(outer), *d))
+        }
+        Atom::Mod(of, d) if of.is_affine() => {
+            let (inner, outer) = composed(of)?;
+            (inner, Atom::Mod(Box::new(outer), *d))
+        }
+        Atom::Abs(of) => {
+            let (inner, outer) = composed(of)?;
+            (inner, Atom::Abs(Box::new(outer)))
+        }
+        Atom::Max(left, right) => {
+            let (inner, left, right) = both(left, right)?;
+            (inner, Atom::Max(Box::new(left), Box::new(right)))
+        }
+        Atom::Min(left, right) => {
+            let (inner, left, right) = both(left, right)?;
+            (inner, Atom::Min(Box::new(left), Box::new(right)))
+        }
+        _ => return None,
+    };
+    Some((inner, IndexExpr { constant: e.constant, terms: Terms::one(*coefficient, atom) }))
+}
+
+/// Two expressions as functions of one affine expression, which is first.
+fn both(left: &IndexExpr, right: &IndexExpr) -> Option<(IndexExpr, IndexExpr, IndexExpr)> {
+    if left.terms.is_empty() {
+        let (inner, outer) = composed(right)?;
+        return Some((inner, left.clone(), outer));
+    }
+    let (inner, outer) = composed(left)?;
+    // The right one may be constant, the same expression or its negation, each with a number added.
+    let other = [0, 1, -1].into_iter().find_map(|factor| {
+        let rest = index::add(right, &index::scale(&inner, -factor)?)?;
+        let own = index::scale(&IndexExpr::axis(AxisId(0)), factor)?;
+        rest.terms.is_empty().then(|| index::add(&own, &rest)).flatten()
+    })?;
+    Some((inner, outer, other))
+}
+
 /// Range of an index as a function of an affine expression.
 struct IndexValues {
     /// The affine expression,
@@ -79,23 +127,8 @@ struct IndexValues {
 
 impl IndexValues {
     fn of(e: &IndexExpr, extents: &[u64]) -> Option<Self> {
-        let own = || IndexExpr::axis(AxisId(0));
-        let (inner, outer, divides) = match &e.terms[..] {
-            _ if e.is_affine() => (e.clone(), own(), false),
-            [(coefficient, atom)] => {
-                let (inner, atom) = match atom {
-                    Atom::FloorDiv(inner, d) => (inner, Atom::FloorDiv(Box::new(own()), *d)),
-                    Atom::Mod(inner, d) => (inner, Atom::Mod(Box::new(own()), *d)),
-                    _ => return None,
-                };
-                let terms = Terms::one(*coefficient, atom);
-                ((**inner).clone(), IndexExpr { constant: e.constant, terms }, true)
-            }
-            _ => return None,
-        };
-        if !inner.is_affine() {
-            return None;
-        }
+        let divides = !e.is_affine();
+        let (inner, outer) = composed(e)?;
         let (least, greatest) = index::range(&inner, extents);
         let extent = u64::try_from(greatest.checked_sub(least)?.checked_add(1)?).ok()?;
         Some(Self { inner, least: i64::try_from(least).ok()?, extent, outer, divides })

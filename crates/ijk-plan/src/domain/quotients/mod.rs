@@ -4,6 +4,9 @@
 //! an axis along which it changes often is split into two, with a head and a tail. If quotients change with several
 //! axes at once, as in `x[(i + f) % n]`, boxes near the changes read a small copy without wrap-around ([`borders`]).
 //! Disjoint boxes define their elements ([`disjoint`]) without a fill before.
+//!
+//! A magnitude and an extreme of two are affine where the sign of an affine expression is fixed: its quotient by a number
+//! that it does not reach, -1 or 0. So `x[MIN(i + 1, n - 1)]` is cut by the same rules.
 
 mod borders;
 mod cuts;
@@ -65,7 +68,7 @@ fn is_cut(stmt: &Stmt) -> bool {
     reduces && stmt.scan.is_none() && stmt.points() > SMALL_DOMAIN && divides(stmt)
 }
 
-/// Tells whether an access of a statement has a quotient or remainder.
+/// Tells whether an access of a statement has a quotient or remainder, a magnitude or extreme.
 fn divides(stmt: &Stmt) -> bool {
     let mut found = false;
     for_each_place(stmt, &mut |e, _| found |= index::divisions(e) > 0);
@@ -82,7 +85,7 @@ fn for_each_place(stmt: &Stmt, f: &mut impl FnMut(&IndexExpr, bool)) {
     }
 }
 
-/// A quotient or remainder of an affine expression by `d`.
+/// A quotient or remainder of an affine expression by `d`, or what depends on its sign.
 #[derive(Clone, Debug)]
 struct Division {
     dividend: IndexExpr,
@@ -95,8 +98,10 @@ impl Division {
     /// Distinct divisions of affine expressions in a statement's accesses.
     fn all(stmt: &Stmt) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
+        let extents = stmt.extents();
         for_each_place(stmt, &mut |e, read| {
             affine_divisions(e, &mut |dividend, d| {
+                let Some(d) = d.or_else(|| beyond(dividend, &extents)) else { return };
                 let known = |other: &Self| {
                     other.d == d && other.read == read && other.dividend == *dividend
                 };
@@ -109,13 +114,30 @@ impl Division {
     }
 }
 
-fn affine_divisions(e: &IndexExpr, f: &mut impl FnMut(&IndexExpr, i64)) {
+/// A divisor by which a quotient of an expression tells its sign only.
+fn beyond(e: &IndexExpr, extents: &[u64]) -> Option<i64> {
+    let (least, greatest) = index::range(e, extents);
+    i64::try_from(least.saturating_neg().max(greatest)).ok()?.checked_add(1)
+}
+
+/// Calls `f` with each dividend and its divisor, or none if the sign matters.
+fn affine_divisions(e: &IndexExpr, f: &mut impl FnMut(&IndexExpr, Option<i64>)) {
     for (_, atom) in &e.terms {
         match atom {
             Atom::Axis(_) => {}
-            Atom::FloorDiv(inner, d) | Atom::Mod(inner, d) if inner.is_affine() => f(inner, *d),
-            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => affine_divisions(inner, f),
-            Atom::Product(left, right) => {
+            Atom::FloorDiv(inner, d) | Atom::Mod(inner, d) if inner.is_affine() => {
+                f(inner, Some(*d));
+            }
+            Atom::Abs(inner) if inner.is_affine() => f(inner, None),
+            Atom::Max(left, right) | Atom::Min(left, right)
+                if left.is_affine() && right.is_affine() =>
+            {
+                index::sign_of(left, right).iter().for_each(|sign| f(sign, None));
+            }
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Abs(inner) => {
+                affine_divisions(inner, f);
+            }
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 affine_divisions(left, f);
                 affine_divisions(right, f);
             }

@@ -282,6 +282,9 @@ impl<'w, 'p> Lift<'w, 'p> {
                 Atom::Product(left, right) => {
                     self.expression(left)?.product(&self.expression(right)?)?
                 }
+                Atom::Abs(e) => self.expression(e)?.magnitude()?,
+                Atom::Max(left, right) => self.expression(left)?.maximum(self.expression(right)?),
+                Atom::Min(left, right) => self.expression(left)?.minimum(self.expression(right)?),
                 Atom::Element(access) => self.element(access)?,
             };
             sum = sum.plus(&value.times(*coefficient)?)?;

@@ -252,8 +252,8 @@ fn renumber(e: &mut IndexExpr, arrays: &[ArrayId]) {
     for (_, atom) in e.terms.iter_mut() {
         match atom {
             Atom::Axis(_) => {}
-            Atom::FloorDiv(e, _) | Atom::Mod(e, _) => renumber(e, arrays),
-            Atom::Product(left, right) => {
+            Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => renumber(e, arrays),
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 renumber(left, arrays);
                 renumber(right, arrays);
             }

@@ -221,8 +221,8 @@ fn elements(e: &IndexExpr, visit: &mut impl FnMut(&Access)) {
     for (_, atom) in &e.terms {
         match atom {
             Atom::Axis(_) => {}
-            Atom::FloorDiv(e, _) | Atom::Mod(e, _) => elements(e, visit),
-            Atom::Product(left, right) => {
+            Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => elements(e, visit),
+            Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                 elements(left, visit);
                 elements(right, visit);
             }

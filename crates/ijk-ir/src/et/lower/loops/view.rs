@@ -129,6 +129,9 @@ impl PassView<'_, '_> {
                 Atom::Product(left, right) => {
                     self.coordinates(left)?.product(&self.coordinates(right)?)?
                 }
+                Atom::Abs(e) => self.coordinates(e)?.magnitude()?,
+                Atom::Max(left, right) => self.coordinates(left)?.maximum(self.coordinates(right)?),
+                Atom::Min(left, right) => self.coordinates(left)?.minimum(self.coordinates(right)?),
                 Atom::Element(access) => self.lookup(access)?,
             };
             sum = sum.plus(&value.times(*coefficient)?)?;
@@ -161,6 +164,9 @@ impl PassView<'_, '_> {
                 Atom::FloorDiv(e, divisor) => self.seen(e)?.floor_div(*divisor),
                 Atom::Mod(e, divisor) => self.seen(e)?.modulo(*divisor),
                 Atom::Product(left, right) => self.seen(left)?.product(&self.seen(right)?)?,
+                Atom::Abs(e) => self.seen(e)?.magnitude()?,
+                Atom::Max(left, right) => self.seen(left)?.maximum(self.seen(right)?),
+                Atom::Min(left, right) => self.seen(left)?.minimum(self.seen(right)?),
                 Atom::Element(access) => IndexExpr::element(self.access(access)?),
             };
             sum = sum.plus(&value.times(*coefficient)?)?;
