@@ -1,7 +1,7 @@
 //! Division as Einsum Tuple has it, and ranges of its results.
 
 use crate::interval::Interval;
-use ijk_syntax::et::ast::IndexOp;
+use ijk_syntax::et::ast::{IndexFunction, IndexOp};
 
 /// The quotient rounded down; none by 0 and on overflow.
 pub fn floor_div(a: i128, b: i128) -> Option<i128> {
@@ -41,6 +41,24 @@ pub fn range_by(op: IndexOp, a: Interval, divisor: i128) -> Option<Interval> {
     }
     let (x, y) = (apply(op, a.least, divisor)?, apply(op, a.greatest, divisor)?);
     Some(Interval { least: x.min(y), greatest: x.max(y) })
+}
+
+/// The value of a function; none on overflow, and without operands.
+pub fn call(function: IndexFunction, operands: impl Iterator<Item = i128>) -> Option<i128> {
+    let mut operands = operands;
+    match function {
+        IndexFunction::Abs => operands.next()?.checked_abs(),
+        IndexFunction::Max => operands.max(),
+        IndexFunction::Min => operands.min(),
+    }
+}
+
+/// The range of the greater or the lesser of two.
+pub fn extreme(function: IndexFunction, a: Interval, b: Interval) -> Interval {
+    match function {
+        IndexFunction::Min => a.extreme(b, i128::min),
+        _ => a.extreme(b, i128::max),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::codes;
 use super::{Checked, Solution};
 use crate::interval::Interval;
 use crate::text::quote;
-use ijk_syntax::et::ast::{Access, Index, IndexOp, Name};
+use ijk_syntax::et::ast::{Access, Index, IndexFunction, IndexOp, Name};
 use ijk_syntax::{Diagnostic, Span};
 
 /// Range of each component that a nested array yields; none before the array has elements.
@@ -104,6 +104,7 @@ impl<'a> Extents<'a> {
                 let star = access.indices.iter().any(|i| matches!(i, Index::Star(_)));
                 (!star).then_some(1)
             }
+            Index::Call(_, of, _) => of.iter().find_map(|e| self.rank(e)),
             Index::Sum(terms, _) => terms.iter().find_map(|(_, term)| self.rank(term)),
             Index::Product(first, rest, _) => {
                 self.rank(first).or_else(|| rest.iter().find_map(|(_, factor)| self.rank(factor)))
@@ -134,6 +135,7 @@ impl<'a> Extents<'a> {
                 [e] => self.count(e),
                 _ => None,
             },
+            Index::Call(_, of, _) => of.iter().find_map(|e| self.count(e)),
             Index::Sum(terms, _) => terms.iter().find_map(|(_, term)| self.count(term)),
             Index::Product(first, rest, _) => {
                 self.count(first).or_else(|| rest.iter().find_map(|(_, factor)| self.count(factor)))
@@ -210,6 +212,7 @@ impl<'a> Extents<'a> {
                 dims.into_iter().map(|n| ComponentRange::point(n.into())).collect()
             }
             Index::Flat(of, _) => vec![self.flat(of)?],
+            Index::Call(function, of, _) => self.call(*function, of, rank)?,
             Index::Array(access) => self.element(access, rank),
             Index::Star(_) => all(ComponentRange::unknown()),
             Index::Sum(terms, _) => self.sum(terms, rank)?,
@@ -247,6 +250,22 @@ impl<'a> Extents<'a> {
         let product = dims.iter().fold(1i128, |p, n| p.saturating_mul((*n).into()));
         let range = Interval { least: 0, greatest: (product - 1).max(0) };
         Ok(ComponentRange { range, empty: product == 0, known: true })
+    }
+
+    fn call(&self, function: IndexFunction, of: &[Index], rank: u32) -> ComponentRanges {
+        let operands = of.iter().map(|e| self.components(e, rank));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        let component = |c: usize| {
+            let each = operands.iter().map(|operand| operand[c]);
+            let combined =
+                each.reduce(|a, b| a.with(b, arith::extreme(function, a.range, b.range)));
+            let all = combined.unwrap_or(ComponentRange::point(0));
+            match function {
+                IndexFunction::Abs => ComponentRange { range: all.range.magnitude(), ..all },
+                _ => all,
+            }
+        };
+        Ok((0..rank as usize).map(component).collect())
     }
 
     fn element(&self, access: &Access, rank: u32) -> Vec<ComponentRange> {
@@ -347,6 +366,7 @@ pub fn is_static(index: &Index) -> bool {
     match index {
         Index::Integer(..) | Index::Dims(..) | Index::Rank(..) => true,
         Index::Tuple(_) | Index::Flat(..) | Index::Array(_) | Index::Star(_) => false,
+        Index::Call(_, of, _) => of.iter().all(is_static),
         Index::Sum(terms, _) => terms.iter().all(|(_, term)| is_static(term)),
         Index::Product(first, rest, _) => {
             is_static(first) && rest.iter().all(|(_, factor)| is_static(factor))
@@ -358,6 +378,7 @@ pub fn is_static(index: &Index) -> bool {
 pub fn is_scalar(index: &Index) -> bool {
     match index {
         Index::Integer(..) | Index::Rank(..) => true,
+        Index::Call(_, of, _) => of.iter().all(is_scalar),
         Index::Sum(terms, _) => terms.iter().all(|(_, term)| is_scalar(term)),
         Index::Product(first, rest, _) => {
             is_scalar(first) && rest.iter().all(|(_, factor)| is_scalar(factor))

@@ -79,7 +79,7 @@ pub fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<
         Index::Tuple(name) => visit(Event::Name(name, standing)),
         Index::Dims(of, _) => all(of, Standing::Fixed, visit),
         Index::Rank(of, _) => all(of, Standing::Ranked, visit),
-        Index::Flat(of, _) => all(of, standing, visit),
+        Index::Flat(of, _) | Index::Call(_, of, _) => all(of, standing, visit),
         Index::Array(nested) => accessed(nested, Role::Nested, standing, visit),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, t)| index(t, standing, visit)),
         Index::Product(first, rest, _) => {

@@ -144,12 +144,44 @@ pub enum Index {
     Flat(Vec<Index>, Span),
     /// `array[…]`: an element, or with a `:` among its indices a tuple of elements.
     Array(Access),
+    /// `MAX(i - 1, 0)`: a function, with as many arguments as it has operands.
+    Call(IndexFunction, Vec<Index>, Span),
     /// `:`, among the indices of a nested array only.
     Star(Span),
     /// `a + b - c`, `-a`: terms with whether each is negated; two or more, or one with a sign.
     Sum(Vec<(bool, Index)>, Span),
     /// `a * b // c`: applied from left to right.
     Product(Box<Index>, Vec<(IndexOp, Index)>, Span),
+}
+
+/// Functions of index expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexFunction {
+    /// `ABS(a)`: the magnitude.
+    Abs,
+    /// `MAX(a, b)`: the greater.
+    Max,
+    /// `MIN(a, b)`: the lesser.
+    Min,
+}
+
+impl IndexFunction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Abs, Self::Max, Self::Min];
+
+    /// Spelling of the function.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Abs => "ABS",
+            Self::Max => "MAX",
+            Self::Min => "MIN",
+        }
+    }
+
+    /// Number of operands.
+    pub fn operands(self) -> usize {
+        if self == Self::Abs { 1 } else { 2 }
+    }
 }
 
 /// Operators of a product of index expressions.
@@ -350,6 +382,7 @@ impl Index {
             | Self::Dims(_, span)
             | Self::Rank(_, span)
             | Self::Flat(_, span)
+            | Self::Call(_, _, span)
             | Self::Star(span)
             | Self::Sum(_, span)
             | Self::Product(_, _, span) => *span,

@@ -213,6 +213,7 @@ impl Written for Index {
             Self::Dims(of, _) => write_call(f, "DIMS", of),
             Self::Rank(of, _) => write_call(f, "RANK", of),
             Self::Flat(of, _) => write_call(f, "FLAT", of),
+            Self::Call(function, of, _) => write_call(f, function.name(), of),
             Self::Array(access) => access.fmt(f),
             Self::Star(_) => f.write_str(":"),
             Self::Sum(..) | Self::Product(..) => Ok(()),

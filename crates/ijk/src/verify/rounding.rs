@@ -346,7 +346,9 @@ pub(super) fn terms(statement: &Statement, extents: &dyn Fn(&str) -> Option<f64>
 fn tuples(index: &Index, found: &mut BTreeSet<String>) {
     match index {
         Index::Tuple(name) => drop(found.insert(name.text.clone())),
-        Index::Flat(parts, _) => parts.iter().for_each(|part| tuples(part, found)),
+        Index::Flat(parts, _) | Index::Call(_, parts, _) => {
+            parts.iter().for_each(|part| tuples(part, found));
+        }
         Index::Array(access) => {
             found.insert(access.array.text.clone());
             access.indices.iter().for_each(|index| tuples(index, found));

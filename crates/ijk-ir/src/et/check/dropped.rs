@@ -131,7 +131,7 @@ impl Look<'_> {
                 }
                 Some(product)
             }
-            Index::Flat(..) | Index::Array(_) | Index::Star(_) => None,
+            Index::Flat(..) | Index::Call(..) | Index::Array(_) | Index::Star(_) => None,
         }
     }
 }

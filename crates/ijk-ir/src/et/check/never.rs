@@ -155,6 +155,6 @@ fn range(look: &Look<'_>, index: &Index) -> Option<IndexRange> {
             }
             Some(product)
         }
-        Index::Flat(..) | Index::Array(_) | Index::Star(_) => None,
+        Index::Flat(..) | Index::Call(..) | Index::Array(_) | Index::Star(_) => None,
     }
 }

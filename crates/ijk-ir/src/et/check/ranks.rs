@@ -229,6 +229,7 @@ impl<'a> Ranker<'a> {
                 self.sink.push(codes::STAR_OUTSIDE.error(*span, message));
                 IndexRank::Scalar
             }
+            Index::Call(_, of, _) => self.meet(of.iter(), around),
             Index::Sum(terms, _) => self.meet(terms.iter().map(|(_, term)| term), around),
             Index::Product(first, rest, _) => {
                 rest.iter().for_each(|(op, factor)| self.divisor(*op, factor));
@@ -392,6 +393,10 @@ fn star(index: &Index) -> Option<Span> {
 fn constant(index: &Index) -> Option<i128> {
     match index {
         Index::Integer(value, _) => Some((*value).into()),
+        Index::Call(function, of, _) => {
+            let operands = of.iter().map(constant).collect::<Option<Vec<_>>>()?;
+            arith::call(*function, operands.into_iter())
+        }
         Index::Sum(terms, _) => terms.iter().try_fold(0i128, |sum, (negated, term)| {
             let value = constant(term)?;
             if *negated { sum.checked_sub(value) } else { sum.checked_add(value) }

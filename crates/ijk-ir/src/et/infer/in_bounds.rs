@@ -154,6 +154,9 @@ impl<'a> Inference<'a> {
             Index::Array(access) => {
                 access.indices.iter().for_each(|each| self.unknown(each, None, found));
             }
+            Index::Call(_, of, _) => {
+                of.iter().for_each(|each| self.unknown(each, component, found));
+            }
             Index::Sum(terms, _) => {
                 terms.iter().for_each(|(_, term)| self.unknown(term, component, found));
             }

@@ -31,6 +31,7 @@ fn index(e: &Index, at: AccessUse, visit: &mut dyn FnMut(&Access, AccessUse)) {
             visit(access, at);
             access.indices.iter().for_each(|e| index(e, AccessUse::Index, visit));
         }
+        Index::Call(_, of, _) => of.iter().for_each(|e| index(e, at, visit)),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| index(term, at, visit)),
         Index::Product(first, rest, _) => {
             index(first, at, visit);

@@ -7,7 +7,7 @@ use crate::core::{Access, Atom, IndexExpr, Terms};
 use crate::et::extent::is_static;
 use crate::limits::MAX_TERMS;
 use ijk_syntax::Span;
-use ijk_syntax::et::ast::{self, Index, IndexOp};
+use ijk_syntax::et::ast::{self, Index, IndexFunction, IndexOp};
 use std::collections::HashMap;
 
 /// Divisions, remainders, products and elements that may stand within one another.
@@ -77,6 +77,7 @@ impl Scope<'_, '_> {
                 Some(axes.into_iter().map(|expr| Part { expr, depth: 0 }).collect())
             }
             Index::Flat(of, span) => self.flat(of, *span),
+            Index::Call(function, of, span) => self.called(*function, of, rank, *span),
             Index::Array(access) => self.nested(access, rank),
             Index::Star(span) => self.fail(messages::star(*span)),
             Index::Sum(terms, span) => self.sum(terms, rank, *span),
@@ -185,6 +186,24 @@ impl Scope<'_, '_> {
             }
         }
         Some(sums.into_iter().map(Sum::finish).collect())
+    }
+
+    /// A function of the components of its operands.
+    fn called(&mut self, function: IndexFunction, of: &[Index], rank: u32, span: Span) -> Parts {
+        let operands = of.iter().map(|e| self.parts(e, rank)).collect::<Option<Vec<_>>>()?;
+        let component = |c: usize| {
+            let depth = operands.iter().map(|operand| operand[c].depth).max()?;
+            let each = operands.iter().map(|operand| operand[c].expr.clone());
+            let expr = match function {
+                IndexFunction::Abs => operands.first()?[c].expr.clone().magnitude()?,
+                IndexFunction::Max => each.reduce(IndexExpr::maximum)?,
+                IndexFunction::Min => each.reduce(IndexExpr::minimum)?,
+            };
+            let depth = if expr.is_affine() { 0 } else { depth + 1 };
+            Some(Part { expr, depth })
+        };
+        let parts: Parts = (0..rank as usize).map(component).collect();
+        parts.or_else(|| self.fail(messages::overflow(self.source(), span)))
     }
 
     fn product(&mut self, first: &Index, rest: &[(IndexOp, Index)], rank: u32) -> Parts {

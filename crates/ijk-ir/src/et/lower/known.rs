@@ -99,6 +99,7 @@ impl<'a> ArrayState<'a> {
                 let mut axes = (0..).zip(self.shape(access).unwrap_or_default().iter().copied());
                 axes.any(indexed) || access.indices.iter().any(|e| self.yields_nothing(e))
             }
+            Index::Call(_, of, _) => of.iter().any(|e| self.yields_nothing(e)),
             Index::Sum(terms, _) => terms.iter().any(|(_, term)| self.yields_nothing(term)),
             Index::Product(first, rest, _) => {
                 self.yields_nothing(first) || rest.iter().any(|(_, f)| self.yields_nothing(f))

@@ -62,7 +62,7 @@ impl<'a> VariableNames<'_, 'a> {
         match e {
             Index::Integer(..) | Index::Dims(..) | Index::Rank(..) | Index::Star(_) => {}
             Index::Tuple(name) => self.name(name),
-            Index::Flat(of, _) => self.indices(of),
+            Index::Flat(of, _) | Index::Call(_, of, _) => self.indices(of),
             Index::Array(access) => self.access(access),
             Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| self.index(term)),
             Index::Product(first, rest, _) => {

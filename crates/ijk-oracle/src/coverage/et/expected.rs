@@ -2,6 +2,7 @@
 
 use crate::generate::et::print::{along_name, function_name};
 use ijk_syntax::Function;
+use ijk_syntax::et::ast::IndexFunction;
 use ijk_types::{DType, UnaryOp};
 
 /// Features that runs of well-formed programs must cover.
@@ -40,14 +41,27 @@ pub fn expected_of_et() -> Vec<String> {
         }
     }
     all.push("constraint: DIMS = … DIMS".into());
+    for function in IndexFunction::ALL.map(IndexFunction::name) {
+        all.push(format!("index: {function} of an element"));
+        all.extend(["left", "right"].map(|place| format!("index: {function} in {place}")));
+    }
     for row in ROWS {
         all.push(format!("index: row {row}"));
         all.push(format!("sized by: row {row}"));
     }
     for place in ["left", "right", "nested", "arithmetic", "FLAT"] {
         let nothing = if place == "nested" { "" } else { ":" };
-        for form in ["eintup", "DIMS", "FLAT", "nested array", "difference", "sum", "product", ":"]
-        {
+        for form in [
+            "eintup",
+            "DIMS",
+            "FLAT",
+            "nested array",
+            "difference",
+            "sum",
+            "product",
+            ":",
+            "a function",
+        ] {
             if form != nothing && !(form == ":" && place != "nested") {
                 all.push(format!("index: {form} in {place}"));
             }
@@ -61,7 +75,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// Rows of the table of extents.
-const ROWS: [&str; 15] = [
+const ROWS: [&str; 18] = [
     "e + static",
     "e - static",
     "e * static",
@@ -77,6 +91,9 @@ const ROWS: [&str; 15] = [
     "any static",
     "FLAT",
     "array[:]",
+    "ABS",
+    "MAX",
+    "MIN",
 ];
 
 /// Features that runs of programs with mistakes must cover.
@@ -160,6 +177,7 @@ const FEATURES: &str = "
     index: // of a difference
     index: //^ of a difference
     index: % of a difference
+    index: a function of a function
     index: nested array in DIMS
     index: RANK in left
     index: RANK in right

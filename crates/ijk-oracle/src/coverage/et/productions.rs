@@ -163,6 +163,17 @@ impl Notes<'_> {
                 list.iter().for_each(|e| self.index("FLAT", e));
                 "FLAT"
             }
+            Index::Call(function, list, _) => {
+                list.iter().for_each(|e| self.index("arithmetic", e));
+                self.count(format!("index: a function in {place}"));
+                if list.iter().any(has_nested) {
+                    self.count(format!("index: {} of an element", function.name()));
+                }
+                if list.iter().any(|e| matches!(e, Index::Call(..))) {
+                    self.count("index: a function of a function");
+                }
+                function.name()
+            }
             Index::Array(access) => {
                 self.nested(place, access);
                 "nested array"
@@ -228,6 +239,7 @@ impl Notes<'_> {
         let row = match e {
             _ if is_static(e) => "any static".to_owned(),
             Index::Flat(..) => "FLAT".to_owned(),
+            Index::Call(function, ..) => function.name().to_owned(),
             Index::Array(access) if access.indices.iter().any(|e| matches!(e, Index::Star(_))) => {
                 "array[:]".to_owned()
             }
@@ -333,6 +345,7 @@ fn is_static(e: &Index) -> bool {
     match e {
         Index::Integer(..) | Index::Dims(..) | Index::Rank(..) => true,
         Index::Tuple(_) | Index::Flat(..) | Index::Array(_) | Index::Star(_) => false,
+        Index::Call(_, list, _) => list.iter().all(is_static),
         Index::Sum(terms, _) => terms.iter().all(|(_, term)| is_static(term)),
         Index::Product(first, rest, _) => {
             is_static(first) && rest.iter().all(|(_, e)| is_static(e))
@@ -343,7 +356,7 @@ fn is_static(e: &Index) -> bool {
 pub(super) fn has_nested(e: &Index) -> bool {
     match e {
         Index::Array(_) => true,
-        Index::Flat(list, _) => list.iter().any(has_nested),
+        Index::Flat(list, _) | Index::Call(_, list, _) => list.iter().any(has_nested),
         Index::Sum(terms, _) => terms.iter().any(|(_, term)| has_nested(term)),
         Index::Product(first, rest, _) => {
             has_nested(first) || rest.iter().any(|(_, e)| has_nested(e))

@@ -270,7 +270,7 @@ fn mentions(bound: &Bound, name: &str) -> bool {
 fn nested(e: &Index) -> Vec<&Access> {
     match e {
         Index::Array(access) => vec![access],
-        Index::Flat(list, _) => list.iter().flat_map(nested).collect(),
+        Index::Flat(list, _) | Index::Call(_, list, _) => list.iter().flat_map(nested).collect(),
         Index::Sum(terms, _) => terms.iter().flat_map(|(_, term)| nested(term)).collect(),
         Index::Product(first, rest, _) => {
             nested(first).into_iter().chain(rest.iter().flat_map(|(_, e)| nested(e))).collect()
@@ -284,7 +284,7 @@ fn names<'p>(e: &'p Index, found: &mut Vec<&'p str>) {
     match e {
         Index::Tuple(name) => found.push(&name.text),
         Index::Array(access) => access.indices.iter().for_each(|e| names(e, found)),
-        Index::Flat(list, _) => list.iter().for_each(|e| names(e, found)),
+        Index::Flat(list, _) | Index::Call(_, list, _) => list.iter().for_each(|e| names(e, found)),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| names(term, found)),
         Index::Product(first, rest, _) => {
             names(first, found);

@@ -1,7 +1,9 @@
 //! Trees without spans.
 
 use ijk_syntax::Span;
-use ijk_syntax::et::ast::{Access, Bound, Index, IndexOp, Name, Quantity, Value, ValueFunction};
+use ijk_syntax::et::ast::{
+    Access, Bound, Index, IndexFunction, IndexOp, Name, Quantity, Value, ValueFunction,
+};
 use ijk_syntax::{Function, ast::Number};
 
 pub(crate) const SPAN: Span = Span { start: 0, end: 0 };
@@ -27,6 +29,11 @@ pub(crate) fn dims(list: Vec<Index>) -> Index {
 
 pub(crate) fn rank(list: Vec<Index>) -> Index {
     Index::Rank(list, SPAN)
+}
+
+/// A function of index expressions.
+pub(crate) fn function(of: IndexFunction, operands: Vec<Index>) -> Index {
+    Index::Call(of, operands, SPAN)
 }
 
 /// `left op right`.

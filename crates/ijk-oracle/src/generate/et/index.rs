@@ -1,9 +1,9 @@
 //! Random index expressions: every kind of arithmetic, gathers, digits of numbers.
 
-use super::build::{SPAN, access, dims, integer, product, rank, sum};
+use super::build::{SPAN, access, dims, function as call, integer, product, rank, sum};
 use super::world::{ArrayPlace, EtArray, Kind, Tuple, World};
 use crate::generate::{Input, data_input};
-use ijk_syntax::et::ast::{Assign, AssignOp, Index, IndexOp, Statement, Value};
+use ijk_syntax::et::ast::{Assign, AssignOp, Index, IndexFunction, IndexOp, Statement, Value};
 use ijk_types::DType;
 
 /// Form of an index expression.
@@ -21,10 +21,13 @@ enum IndexForm {
     Nested,
     Lost,
     Flat,
+    Magnitude,
+    Extreme(IndexFunction),
+    Clamp,
     Static,
 }
 
-const FORMS: [(u32, IndexForm); 16] = [
+const FORMS: [(u32, IndexForm); 20] = [
     (46, IndexForm::Plain),
     (8, IndexForm::Sum),
     (8, IndexForm::WithStatic),
@@ -40,6 +43,10 @@ const FORMS: [(u32, IndexForm); 16] = [
     (5, IndexForm::Nested),
     (2, IndexForm::Lost),
     (5, IndexForm::Flat),
+    (4, IndexForm::Magnitude),
+    (3, IndexForm::Extreme(IndexFunction::Max)),
+    (3, IndexForm::Extreme(IndexFunction::Min)),
+    (3, IndexForm::Clamp),
     (3, IndexForm::Static),
 ];
 
@@ -85,9 +92,43 @@ impl World<'_> {
             IndexForm::Lost if r < 4 => self.lost(r, inner),
             IndexForm::Nested if r == 1 => self.nested(inner),
             IndexForm::Flat if r == 1 => self.flat(inner),
+            IndexForm::Magnitude => self.magnitude(r, inner),
+            IndexForm::Extreme(function) => self.extreme(r, inner, function),
+            IndexForm::Clamp => self.clamp(r, inner),
             IndexForm::Static if !anchored => self.statics(r),
             _ => self.some_tuple(r),
         }
+    }
+
+    /// `ABS(e - static)`: reflected at a position.
+    fn magnitude(&mut self, r: usize, depth: u32) -> Index {
+        let inner = self.index(r, depth, true);
+        let inner = match self.rng.below(4) {
+            0 => inner,
+            1 => sum(self.statics(r), true, inner),
+            _ => sum(inner, true, self.statics(r)),
+        };
+        call(IndexFunction::Abs, vec![inner])
+    }
+
+    /// The greater or lesser of an index and of a number, or of another index.
+    fn extreme(&mut self, r: usize, depth: u32, function: IndexFunction) -> Index {
+        let left = self.index(r, depth, true);
+        let right = match self.rng.chance(0.3) {
+            true => self.index(r, depth, false),
+            false => self.statics(r),
+        };
+        let swapped = self.rng.chance(0.3);
+        call(function, if swapped { vec![right, left] } else { vec![left, right] })
+    }
+
+    /// `MIN(MAX(e - 1, 0), DIMS(f) - 1)`: the nearest position within an extent.
+    fn clamp(&mut self, r: usize, depth: u32) -> Index {
+        let inner = self.index(r, depth, true);
+        let shifted = sum(inner, self.rng.chance(0.5), integer(self.rng.between(0, 2) as i64));
+        let least = call(IndexFunction::Max, vec![shifted, integer(0)]);
+        let most = sum(self.some_dims(r), true, integer(1));
+        call(IndexFunction::Min, vec![least, most])
     }
 
     fn by_static(&mut self, r: usize, depth: u32, op: IndexOp) -> Index {
@@ -382,6 +423,10 @@ impl World<'_> {
                 .iter()
                 .map(|e| self.most(e).saturating_add(1).saturating_pow(3))
                 .fold(1, u64::saturating_mul),
+            Index::Call(IndexFunction::Min, list, _) => {
+                list.iter().map(|e| self.most(e)).min().unwrap_or(0)
+            }
+            Index::Call(_, list, _) => list.iter().map(|e| self.most(e)).max().unwrap_or(0),
             Index::Array(_) | Index::Star(_) => 6,
             Index::Sum(terms, _) => {
                 terms.iter().map(|(_, term)| self.most(term)).fold(0, u64::saturating_add)

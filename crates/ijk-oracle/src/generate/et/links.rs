@@ -74,6 +74,7 @@ fn met<'p>(e: &'p Index, names: &mut Vec<&'p str>) {
     match e {
         Index::Tuple(name) => names.push(&name.text),
         Index::Dims(list, _) if list.len() == 1 => met(&list[0], names),
+        Index::Call(_, list, _) => list.iter().for_each(|e| met(e, names)),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| met(term, names)),
         Index::Product(first, rest, _) => {
             met(first, names);

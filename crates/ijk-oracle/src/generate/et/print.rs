@@ -157,6 +157,7 @@ pub(crate) fn index(e: &Index, place: Level) -> String {
         Index::Dims(of, _) => format!("DIMS({})", list(of)),
         Index::Rank(of, _) => format!("RANK({})", list(of)),
         Index::Flat(of, _) => format!("FLAT({})", list(of)),
+        Index::Call(function, of, _) => format!("{}({})", function.name(), list(of)),
         Index::Array(nested) => access(nested),
         Index::Star(_) => ":".to_owned(),
         Index::Sum(list, _) => parenthesised(terms(list, index), SUM, place),

@@ -261,6 +261,11 @@ fn indices(e: &Index) -> Vec<Index> {
             all.extend(list.iter().cloned());
             replace(list, indices, |e, v| *e = v, |list| all.push(Index::Flat(list, *span)));
         }
+        Index::Call(function, list, span) => {
+            all.extend(list.iter().cloned());
+            let with = |list| all.push(Index::Call(*function, list, *span));
+            replace(list, indices, |e, v| *e = v, with);
+        }
         Index::Array(access) => {
             all.extend(access.indices.iter().filter(|e| !matches!(e, Index::Star(_))).cloned());
             replace(

@@ -146,6 +146,7 @@ impl World<'_> {
                 let extent = self.arrays[array].star.map_or(1, |(_, extent)| extent);
                 Some(if starred { extent } else { 1 })
             }
+            Index::Call(_, list, _) => list.iter().find_map(|e| self.rank_of(e)),
             Index::Sum(terms, _) => terms.iter().find_map(|(_, term)| self.rank_of(term)),
             Index::Product(first, rest, _) => {
                 self.rank_of(first).or_else(|| rest.iter().find_map(|(_, e)| self.rank_of(e)))

@@ -22,7 +22,10 @@ fn indices<'p>(list: &'p [Index], found: &mut Vec<&'p Access>) {
 fn index<'p>(e: &'p Index, found: &mut Vec<&'p Access>) {
     match e {
         Index::Integer(..) | Index::Star(_) | Index::Tuple(_) => {}
-        Index::Flat(list, _) | Index::Dims(list, _) | Index::Rank(list, _) => indices(list, found),
+        Index::Flat(list, _)
+        | Index::Dims(list, _)
+        | Index::Rank(list, _)
+        | Index::Call(_, list, _) => indices(list, found),
         Index::Array(of) => access(of, found),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| index(term, found)),
         Index::Product(first, rest, _) => {

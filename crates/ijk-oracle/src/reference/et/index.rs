@@ -1,11 +1,11 @@
 //! Index expressions with resolved names: ranks, values at a point, ranges of values.
 
 use super::EtError;
-use super::range::{Interval, apply};
+use super::range::{Interval, apply, call};
 use crate::Bounded;
 use crate::reference::surface::advance;
 use crate::reference::value::{as_i64, position};
-use ijk_syntax::et::ast::IndexOp;
+use ijk_syntax::et::ast::{IndexFunction, IndexOp};
 use ijk_types::Scalar;
 
 /// An index expression of one or more components.
@@ -21,6 +21,8 @@ pub(crate) enum Node<'a> {
     Element(Element<'a>),
     /// `FLAT(…)`: every component with its extent.
     Flat(Vec<(Node<'a>, Vec<u64>)>),
+    /// A function of its operands.
+    Call(IndexFunction, Vec<Node<'a>>),
     /// Terms, each with true if it is negated.
     Sum(Vec<(bool, Node<'a>)>),
     /// Factors, applied from left to right.
@@ -51,6 +53,7 @@ impl Node<'_> {
             Self::Tuple(_, extents) => Some(extents.len()),
             Self::Element(element) => Some(element.rank()),
             Self::Flat(_) => Some(1),
+            Self::Call(_, operands) => operands.iter().find_map(Node::rank),
             Self::Sum(terms) => terms.iter().find_map(|(_, term)| term.rank()),
             Self::Product(first, rest) => {
                 first.rank().or_else(|| rest.iter().find_map(|(_, factor)| factor.rank()))
@@ -67,6 +70,7 @@ impl Node<'_> {
         match self {
             Self::Scalar(_) | Self::Static(_) => true,
             Self::Tuple(..) | Self::Element(_) | Self::Flat(_) => false,
+            Self::Call(_, operands) => operands.iter().all(Node::is_static),
             Self::Sum(terms) => terms.iter().all(|(_, term)| term.is_static()),
             Self::Product(first, rest) => {
                 first.is_static() && rest.iter().all(|(_, factor)| factor.is_static())
@@ -85,6 +89,11 @@ impl Node<'_> {
             }
             Self::Element(element) => element.at(component, point),
             Self::Flat(digits) => flat(digits, point),
+            Self::Call(function, operands) => {
+                let values = operands.iter().map(|operand| operand.at(component, point));
+                let values = values.collect::<Option<Vec<_>>>()?;
+                Some(call(*function, &values))
+            }
             Self::Sum(terms) => terms.iter().try_fold(0, |sum, (negated, term)| {
                 let value = term.at(component, point)?;
                 Some(if *negated { sum - value } else { sum + value })
@@ -105,6 +114,7 @@ impl Node<'_> {
             Self::Tuple(_, extents) => extents.contains(&0),
             Self::Element(element) => element.empty(),
             Self::Flat(digits) => digits.iter().any(|(_, extents)| extents.contains(&0)),
+            Self::Call(_, operands) => operands.iter().any(Node::empty),
             Self::Sum(terms) => terms.iter().any(|(_, term)| term.empty()),
             Self::Product(first, rest) => {
                 first.empty() || rest.iter().any(|(_, factor)| factor.empty())
@@ -118,6 +128,7 @@ impl Node<'_> {
             Self::Scalar(_) | Self::Static(_) | Self::Tuple(..) => true,
             Self::Element(element) => element.inside(point),
             Self::Flat(digits) => digits.iter().all(|(e, _)| e.inside(point)),
+            Self::Call(_, operands) => operands.iter().all(|operand| operand.inside(point)),
             Self::Sum(terms) => terms.iter().all(|(_, term)| term.inside(point)),
             Self::Product(first, rest) => {
                 first.inside(point) && rest.iter().all(|(_, factor)| factor.inside(point))
@@ -136,6 +147,10 @@ impl Node<'_> {
                 let extents = digits.iter().flat_map(|(_, extents)| extents);
                 let count = extents.copied().fold(1, u64::saturating_mul);
                 Interval::below(count)
+            }
+            Self::Call(function, operands) => {
+                let ranges = operands.iter().map(|operand| operand.range(component));
+                Interval::call(*function, &ranges.collect::<Result<Vec<_>, _>>()?)
             }
             Self::Sum(terms) => {
                 terms.iter().try_fold(Interval::one(0), |sum, (negated, term)| {

@@ -1,7 +1,7 @@
 //! Ranges of index expressions, which determine the extents of arrays.
 
 use super::EtError;
-use ijk_syntax::et::ast::IndexOp;
+use ijk_syntax::et::ast::{IndexFunction, IndexOp};
 
 /// All values from `least` to `greatest`; none if `empty`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +71,17 @@ impl Interval {
         })
     }
 
+    /// The values of a function, of which both ends are values of the operands' ends, or 0.
+    pub fn call(function: IndexFunction, operands: &[Self]) -> Self {
+        let empty = operands.iter().any(|operand| operand.empty);
+        let ends = |pick: fn(&Self) -> i128| operands.iter().map(pick).collect::<Vec<_>>();
+        let low = call(function, &ends(|operand| operand.least));
+        let high = call(function, &ends(|operand| operand.greatest));
+        let crosses = operands.iter().all(|operand| operand.least < 0 && operand.greatest > 0);
+        let zero = (function == IndexFunction::Abs && crosses).then_some(0);
+        Self { empty, ..Self::of([low, high].into_iter().chain(zero)) }
+    }
+
     /// Checks that index values are within the limits of the language.
     pub fn check(self) -> Result<Self, EtError> {
         let fits = |x: i128| i64::try_from(x).is_ok();
@@ -86,6 +97,16 @@ pub(crate) fn apply(op: IndexOp, x: i128, y: i128) -> Result<i128, EtError> {
         IndexOp::FloorDiv => Ok(floor_div(x, y)),
         IndexOp::CeilDiv => Ok(-floor_div(-x, y)),
         IndexOp::Mod => Ok(x - y * floor_div(x, y)),
+    }
+}
+
+/// The value of a function of indices.
+pub(crate) fn call(function: IndexFunction, operands: &[i128]) -> i128 {
+    match (function, operands) {
+        (IndexFunction::Abs, [x]) => x.abs(),
+        (IndexFunction::Max, [x, y]) => *x.max(y),
+        (IndexFunction::Min, [x, y]) => *x.min(y),
+        _ => unreachable!("the grammar counts operands"),
     }
 }
 
@@ -106,6 +127,27 @@ mod tests {
         assert_eq!(all(IndexOp::CeilDiv), [4, -3, -3, 4]);
         assert_eq!(all(IndexOp::Mod), [1, 1, -1, -1]);
         assert_eq!(apply(IndexOp::Mod, 1, 0), Err(EtError::ZeroDivisor));
+    }
+
+    #[test]
+    fn ranges_of_functions_are_exact() {
+        for function in IndexFunction::ALL {
+            for (least, greatest) in [(-6, -2), (-3, 0), (-2, 5), (0, 4), (3, 3)] {
+                for (low, high) in [(-4, 2), (1, 1), (0, 9)] {
+                    let own = Interval { least, greatest, empty: false };
+                    let other = Interval { least: low, greatest: high, empty: false };
+                    let operands = &[own, other][..function.operands()];
+                    let one = function.operands() == 1;
+                    let values = (least..=greatest).flat_map(|x| {
+                        (low..=high).map(move |y| match one {
+                            true => call(function, &[x]),
+                            false => call(function, &[x, y]),
+                        })
+                    });
+                    assert_eq!(Interval::call(function, operands), Interval::of(values));
+                }
+            }
+        }
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl<'a> Scope<'a> {
                 Node::Tuple(self.first_axis(&name.text), extents)
             }
             Index::Flat(list, _) => Node::Flat(self.list(list)?),
+            Index::Call(function, list, _) => {
+                let operands = list.iter().map(|e| self.index(e)).collect::<Result<Vec<_>, _>>()?;
+                same_rank(operands.iter())?;
+                Node::Call(*function, operands)
+            }
             Index::Array(access) => Node::Element(self.nested(access)?),
             Index::Star(_) => return Err(EtError::Star),
             Index::Sum(terms, _) => {

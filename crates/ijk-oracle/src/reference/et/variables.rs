@@ -46,7 +46,7 @@ impl Found<'_> {
             // Names in DIMS() and RANK() are not variables.
             Index::Integer(..) | Index::Star(_) | Index::Dims(..) | Index::Rank(..) => {}
             Index::Tuple(name) => self.name(&name.text),
-            Index::Flat(list, _) => self.indices(list),
+            Index::Flat(list, _) | Index::Call(_, list, _) => self.indices(list),
             Index::Array(access) => self.indices(&access.indices),
             Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| self.index(term)),
             Index::Product(first, rest, _) => {

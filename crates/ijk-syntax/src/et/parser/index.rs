@@ -1,6 +1,6 @@
 //! Index expressions.
 
-use super::super::ast::{Access, Index, IndexOp};
+use super::super::ast::{Access, Index, IndexFunction, IndexOp};
 use super::super::{codes, words};
 use super::term::{Foreign, TermGrammar};
 use super::{EtParser, Parsed};
@@ -71,6 +71,9 @@ impl EtParser<'_> {
         if let Some(word) = self.capitals(&["RANK", "DIMS", "FLAT"]) {
             return self.index_list(word);
         }
+        if let Some(function) = self.index_function() {
+            return self.index_call(function);
+        }
         let token = self.peek(0);
         match token.kind {
             TokenKind::Ident if self.opens(1, '(') => {
@@ -84,6 +87,28 @@ impl EtParser<'_> {
                 self.fail(error)
             }
         }
+    }
+
+    /// The function of indices whose name stands here with parentheses behind it.
+    fn index_function(&mut self) -> Option<IndexFunction> {
+        if !self.opens(1, '(') {
+            return None;
+        }
+        let word = self.capitals(&IndexFunction::ALL.map(IndexFunction::name))?;
+        IndexFunction::ALL.into_iter().find(|function| function.name() == word)
+    }
+
+    /// `ABS(a)`, `MAX(a, b)` or `MIN(a, b)`.
+    fn index_call(&mut self, function: IndexFunction) -> Parsed<Index> {
+        let name = self.next().span;
+        let of = self.list(')', |parser, _| parser.sum::<Index>())?;
+        let span = self.since(name);
+        if of.len() == function.operands() {
+            return Ok(Index::Call(function, of, span));
+        }
+        let error = self.wrong_count(name, of.len(), function.operands());
+        self.error(error);
+        Ok(Index::Integer(0, span))
     }
 
     /// `DIMS(…)`, `RANK(…)` or `FLAT(…)`.
@@ -130,7 +155,12 @@ impl EtParser<'_> {
             Some(_) => error.with_hint(
                 "assign its values to an array of integers first, and index by that: `out[a[i]]`",
             ),
-            None => error.with_hint("an index may hold `RANK(…)`, `DIMS(…)`, `FLAT(…)`"),
+            None if ["clip", "clamp"].iter().any(|name| text.eq_ignore_ascii_case(name)) => {
+                error.with_hint("`MIN(MAX(i, least), greatest)` is `i` within bounds")
+            }
+            None => error.with_hint(
+                "an index may hold `RANK(…)`, `DIMS(…)`, `FLAT(…)`, `ABS(…)`, `MAX(…)`, `MIN(…)`",
+            ),
         }
     }
 

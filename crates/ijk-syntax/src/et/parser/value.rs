@@ -223,7 +223,7 @@ impl EtParser<'_> {
         self.fail(codes::ARGUMENT_COUNT.error(span, message).with_hint(hint))
     }
 
-    fn wrong_count(&self, name: Span, found: usize, takes: usize) -> Diagnostic {
+    pub(super) fn wrong_count(&self, name: Span, found: usize, takes: usize) -> Diagnostic {
         let text = self.text(name).to_ascii_uppercase();
         let plural = if takes == 1 { "" } else { "s" };
         let message = format!("`{text}` takes {takes} operand{plural}, not {found}");
