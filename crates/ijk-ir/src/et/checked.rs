@@ -100,7 +100,7 @@ impl Checked {
     pub fn in_indices(&self) -> Vec<usize> {
         let mut found = Vec::new();
         walk::program(&self.program, &mut |_, event| {
-            if let Event::Access(access, Role::Nested) = event {
+            if let Event::Access(access, Role::Nested | Role::Fixed) = event {
                 let array = self.array(&access.array.text);
                 found.extend(array.filter(|at| !found.contains(at)));
             }

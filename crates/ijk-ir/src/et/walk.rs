@@ -11,6 +11,8 @@ pub enum Role {
     Right,
     /// Part of an index expression.
     Nested,
+    /// Within `DIMS()` or `RANK()`, which read no element at the points of a statement.
+    Fixed,
 }
 
 /// Role of a name that is not an array's.
@@ -80,7 +82,11 @@ pub fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<
         Index::Dims(of, _) => all(of, Standing::Fixed, visit),
         Index::Rank(of, _) => all(of, Standing::Ranked, visit),
         Index::Flat(of, _) | Index::Call(_, of, _) => all(of, standing, visit),
-        Index::Array(nested) => accessed(nested, Role::Nested, standing, visit),
+        Index::Array(nested) => {
+            let fixed = matches!(standing, Standing::Fixed | Standing::Ranked);
+            let role = if fixed { Role::Fixed } else { Role::Nested };
+            accessed(nested, role, standing, visit);
+        }
         Index::Sum(terms, _) => terms.iter().for_each(|(_, t)| index(t, standing, visit)),
         Index::Product(first, rest, _) => {
             index(first, standing, visit);

@@ -45,7 +45,9 @@ impl IndexRange {
 pub(super) fn judge(source: &str, statement: &Statement, look: &Look<'_>, sink: &mut Sink) -> bool {
     let mut found: Vec<Diagnostic> = Vec::new();
     walk::statement(statement, &mut |event| {
-        if let Event::Access(access, role) = event {
+        if let Event::Access(access, role) = event
+            && role != Role::Fixed
+        {
             found.extend(warning(source, access, role, look));
         }
     });
