@@ -116,6 +116,34 @@ fn atom_range(atom: &Atom, axis: &impl Fn(AxisId) -> Interval) -> Interval {
     }
 }
 
+/// Extremes within one another that [`range_apart`] takes apart.
+const MOST_APART: u32 = 6;
+
+/// The range of `e` over a domain of these extents, in which terms of extremes may cancel others: `MAX(i - 1, 0) - i` is
+/// the greater of -1 and `-i`.
+pub fn range_apart(e: &IndexExpr, extents: &[u64]) -> Interval {
+    fn apart(e: &IndexExpr, extents: &[u64], left: u32) -> Option<Interval> {
+        let extreme =
+            |(_, atom): &(i64, Atom)| matches!(atom, Atom::Abs(_) | Atom::Max(..) | Atom::Min(..));
+        let at = e.terms.iter().position(extreme).filter(|_| left > 0)?;
+        let mut rest = e.clone();
+        let (factor, atom) = rest.terms.remove(at);
+        let (a, b, greater) = match atom {
+            Atom::Abs(inner) => ((*inner).clone(), inner.times(-1)?, true),
+            Atom::Max(a, b) => (*a, *b, true),
+            Atom::Min(a, b) => (*a, *b, false),
+            _ => return None,
+        };
+        let of = |one: &IndexExpr| {
+            let sum = rest.plus(&one.times(factor)?)?;
+            Some(apart(&sum, extents, left - 1).unwrap_or_else(|| range_over(&sum, extents)))
+        };
+        let pick = if greater == (factor > 0) { i128::max } else { i128::min };
+        Some(of(&a)?.extreme(of(&b)?, pick))
+    }
+    apart(e, extents, MOST_APART).unwrap_or_else(|| range_over(e, extents))
+}
+
 /// The range of `e` over a domain of these extents.
 pub fn range_over(e: &IndexExpr, extents: &[u64]) -> Interval {
     range(e, &|axis: AxisId| Interval::of_extent(extents[axis.0 as usize]))
@@ -170,6 +198,19 @@ mod tests {
         assert_eq!(range_over(&clamp, &[9, 3]), Interval { least: 0, greatest: 8 });
         assert_eq!(clamp.eval(&[0, 0]), 0);
         assert_eq!(clamp.eval(&[8, 2]), 8);
+    }
+
+    #[test]
+    fn extremes_are_taken_apart() {
+        let minus = |e: IndexExpr| e.plus(&axis(0).times(-1).unwrap()).unwrap();
+        let before = axis(0).plus(&IndexExpr::constant(-1)).unwrap();
+        let clamped = minus(before.clone().maximum(IndexExpr::constant(0)));
+        assert_eq!(range_over(&clamped, &[5]), Interval { least: -4, greatest: 3 });
+        assert_eq!(range_apart(&clamped, &[5]), Interval { least: -1, greatest: 0 });
+        let far = minus(axis(1).minimum(before));
+        assert_eq!(range_apart(&far, &[5, 9]), Interval { least: -4, greatest: -1 });
+        let magnitude = minus(axis(0).plus(&IndexExpr::constant(-2)).unwrap().magnitude().unwrap());
+        assert_eq!(range_apart(&magnitude, &[5]), Interval { least: -2, greatest: 2 });
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::super::stage::StageBuilder;
 use super::super::value::ValueBuilder;
 use super::{Lowering, messages};
 use crate::core::{Access, Atom, AxisId, IndexExpr, ScalarExpr, ScalarNode};
-use crate::interval::range_over;
+use crate::interval::range_apart;
 use ijk_syntax::Span;
 use ijk_syntax::et::ast::{Statement, Value};
 use std::ops::Range;
@@ -191,7 +191,7 @@ fn distance(
         .filter_map(|(step, constant, read)| {
             let own = IndexExpr::axis(axis).times(step)?.plus(&IndexExpr::constant(constant))?;
             let apart = read.plus(&own.times(-1)?)?;
-            let range = range_over(&apart, &reader.extents);
+            let range = range_apart(&apart, &reader.extents);
             let flips = (step < 0) != descending;
             Some(if flips {
                 (-range.greatest, -range.least)
