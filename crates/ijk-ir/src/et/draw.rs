@@ -31,23 +31,44 @@ pub fn draw(
     seed: u64,
     points: u64,
 ) -> Result<Solution, Vec<Diagnostic>> {
-    draw_with(checked, ranks, seed, points, &[])
+    drawn(checked, ranks, seed, points, (&[], Beyond::Refused))
 }
 
-/// As [`draw`], with extents that are given: one entry for each shape, or none at all.
-pub(super) fn draw_with(
+/// As [`draw`], with extents that are given: one entry for each shape, or none at all. A statement has more points if it
+/// does so with the least extents.
+pub(super) fn draw_for_run(
     checked: &Checked,
     ranks: &Ranks,
     seed: u64,
     points: u64,
     given: &[Option<Vec<u64>>],
 ) -> Result<Solution, Vec<Diagnostic>> {
+    drawn(checked, ranks, seed, points, (given, Beyond::Least))
+}
+
+/// Response to statements that have too many points with the least extents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    /// An error.
+    Refused,
+    /// The least extents: the program asks for them.
+    Least,
+}
+
+fn drawn(
+    checked: &Checked,
+    ranks: &Ranks,
+    seed: u64,
+    points: u64,
+    (given, beyond): (&[Option<Vec<u64>>], Beyond),
+) -> Result<Solution, Vec<Diagnostic>> {
     let space = Space::new(checked, ranks);
     let variables = variables(checked);
     let mut last = Vec::new();
     for attempt in 0..MAX_TRIES {
         let wishes = wishes(&space, seed, attempt);
-        let drawing = Drawing { space: &space, variables: &variables, wishes, points, given };
+        let variables = &variables;
+        let drawing = Drawing { space: &space, variables, wishes, points, given, beyond };
         match drawing.settle() {
             Ok(dims) => return space.solution(dims),
             Err(diagnostic) => last = vec![*diagnostic],
@@ -82,6 +103,7 @@ struct Drawing<'s, 'a> {
     wishes: Vec<Vec<u64>>,
     points: u64,
     given: &'s [Option<Vec<u64>>],
+    beyond: Beyond,
 }
 
 /// Shares of the range between least and greatest extent, in 64ths.
@@ -102,10 +124,12 @@ impl Drawing<'_, '_> {
             return Ok(wished);
         }
         let least = self.extents(Shares { open: 0, ranged: 0 }, &everywhere);
-        if let Ok(dims) = &least
-            && let Some(statement) = self.over(dims).next()
-        {
-            return Err(Box::new(self.too_many(dims, statement)));
+        let many = least.as_ref().ok().and_then(|dims| Some((dims, self.over(dims).next()?)));
+        if let Some((dims, statement)) = many {
+            return match self.beyond {
+                Beyond::Refused => Err(Box::new(self.too_many(dims, statement))),
+                Beyond::Least => Ok(dims.clone()),
+            };
         }
         let involved = self.involved(&over);
         let found = self.shrunk(&involved).or_else(|| self.shrunk(&everywhere));

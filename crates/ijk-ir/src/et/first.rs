@@ -1,7 +1,7 @@
 //! One solution where nothing is bound.
 
 use super::checked::{Checked, Solution};
-use super::draw::{MAX_TRIES, draw_with};
+use super::draw::{MAX_TRIES, draw_for_run};
 use super::overrides::{Given, Overrides};
 use super::ranks::{Problem, Ranks};
 use super::space::{Kind, Space};
@@ -46,7 +46,8 @@ pub fn first(checked: &Checked, overrides: &Overrides) -> Result<Solution, Vec<D
 /// [`draw`](super::draw()).
 ///
 /// # Errors
-/// As of [`first`] and [`draw`](super::draw()).
+/// As of [`first`] and [`draw`](super::draw()), but for the number of points: extents that are given, or that
+/// constraints leave no choice for, are taken however large they are.
 pub fn random(
     checked: &Checked,
     overrides: &Overrides,
@@ -60,7 +61,7 @@ pub fn random(
     let turned = all[start..].iter().chain(&all[..start]).take(MAX_DRAWN);
     let mut errors = Vec::new();
     for ranks in turned {
-        let drawn = draw_with(checked, ranks, seed, points, &given.dims)
+        let drawn = draw_for_run(checked, ranks, seed, points, &given.dims)
             .and_then(|solution| judge::solution(checked, ranks, solution, &given.dims));
         match drawn {
             Ok(solution) => return Ok(solution),
@@ -110,7 +111,7 @@ fn extents(
         }
     }
     *work += space.kinds.len() * MAX_TRIES as usize;
-    draw_with(checked, ranks, 0, POINTS, given)
+    draw_for_run(checked, ranks, 0, POINTS, given)
         .and_then(|s| judge::solution(checked, ranks, s, given))
         .map_err(|errors| first.unwrap_or(errors))
 }

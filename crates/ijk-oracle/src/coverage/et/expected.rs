@@ -124,10 +124,13 @@ const OF_BOTH: [&str; 7] = [
 ];
 
 /// Diagnostics that no random program has, the reason, and where they are tested instead.
-const ELSEWHERE: &[(&str, &str)] = &[(
-    "extents-of-data",
-    "told of framework calls when they are made: `ijk-ir/src/et/extent/tests.rs`",
-)];
+const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "extents-of-data",
+        "told of framework calls when they are made: `ijk-ir/src/et/extent/tests.rs`",
+    ),
+    ("too-many-points", "told of cases of verifications: `tests/suite/et/check/bind.et`"),
+];
 
 const FEATURES: &str = "
     outcome: value

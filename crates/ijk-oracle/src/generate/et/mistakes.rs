@@ -105,7 +105,6 @@ const MISTAKES: &[EtMistake] = &[
         "star-extent",
         "q[t] = 0 * t + <n>\ni[s,q[t]] = 0 * s\nx[e] = 1\ny[s] = x[i[s,:]]\n\nDIMS(s) = 2\nDIMS(t) = 1",
     ),
-    ("too-many-points", "y[a,b] = 1\n\nDIMS(a) = <n>0000\nDIMS(b) IN [<n>, 9]"),
     ("two-stars", "q[a,b] = RANDOM(0, <n>, INT)\nx[a] = 1\ny[a] = x[q[:,:]]"),
     ("unconstrained", "y[a] = DIMS(b)[0] + <n>\n\nDIMS(a) = 2"),
     ("unknown-array", "y[a] = <n>\n\nz"),
