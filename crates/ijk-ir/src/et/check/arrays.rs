@@ -124,8 +124,11 @@ impl Arrays {
 
 /// The element type that a declaration names.
 pub fn declared_type(statement: &Statement) -> Option<DType> {
-    let element = statement.declared.as_ref()?.element.as_ref()?;
-    DType::ALL.into_iter().find(|t| t.name().to_uppercase() == element.text)
+    match &statement.declared.as_ref()?.element.as_ref()?.text[..] {
+        "INT" => Some(DType::I64),
+        "FLOAT" => Some(DType::F64),
+        text => DType::ALL.into_iter().find(|t| t.name().to_uppercase() == text),
+    }
 }
 
 fn check_element(statement: &Statement, sink: &mut Sink) {
@@ -134,8 +137,24 @@ fn check_element(statement: &Statement, sink: &mut Sink) {
         let message = format!("there is no element type `{}`", element.text);
         let names = DType::ALL.map(|t| t.name().to_uppercase()).join(" ");
         let error = codes::UNKNOWN_ELEMENT.error(element.span, message);
-        sink.push(error.with_hint(format!("element types are {names}")));
+        let error = match meant(&element.text) {
+            Some(near) => error.with_fix(format!("did you mean `{near}`?"), element.span, near),
+            None => error,
+        };
+        sink.push(error.with_hint(format!("element types are {names}, INT (I64) and FLOAT (F64)")));
     }
+}
+
+/// The element type that a name of other libraries stands for: F32 for `float32`.
+fn meant(text: &str) -> Option<String> {
+    let (text, names) = (text.to_uppercase(), DType::ALL.map(|t| t.name().to_uppercase()));
+    let words =
+        [("BFLOAT", "BF"), ("FLOAT", "F"), ("UINT", "U"), ("INT", "I"), ("COMPLEX", "C"), ("", "")];
+    let spelled = words.iter().filter_map(|(word, letter)| {
+        let bits = text.strip_prefix(word)?;
+        Some(format!("{letter}{bits}"))
+    });
+    spelled.into_iter().find(|name| names.contains(name))
 }
 
 fn origin(program: &Program, number: usize, role: Role, assigned: bool) -> Origin {
