@@ -356,3 +356,12 @@ fn environment() -> Result<PathBuf, String> {
     run(Command::new(&python).args(install))?;
     if has_packages(&python) { Ok(python) } else { Err("they do not import".into()) }
 }
+
+#[test]
+fn declared_inputs_are_drawn() {
+    let text = "INPUT x[n], c[z]: INT\ny[z] = x[MIN(c[z], 2)]\n\ny\n\nDIMS(n) IN [1,4]\nDIMS(z) IN [0,9]\n";
+    let (_directory, path) = program(text);
+    let output = ijk(&["verify", path.to_str().unwrap(), "--reps", "3"], Path::new("python3"));
+    let (said, told) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}\n{told}");
+}

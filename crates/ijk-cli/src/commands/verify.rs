@@ -21,7 +21,8 @@ use std::time::Duration;
 /// If the program is wrong, if Python or a package is missing, and if a case does not agree.
 pub fn verify(args: &Verify) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
-    let program = source.compile_et()?;
+    let program = source.compile_et()?.with_drawn_inputs();
+    let program = program.map_err(|error| source.failure(error))?;
     draws_its_arrays(&source, &program)?;
     let engine = engine(args.threads, None, false)?;
     let verifier = Verifier::new(&program, engine, &python(args)?);

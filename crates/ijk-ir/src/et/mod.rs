@@ -36,7 +36,7 @@ mod space;
 mod system;
 mod walk;
 
-pub use check::check;
+pub use check::{check, declared_type};
 pub use checked::{ArrayInfo, Checked, Origin, ShapeId, Solution, Tuple};
 pub use draw::{MAX_TRIES, draw};
 pub use extent::Extents;

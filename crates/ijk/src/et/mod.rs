@@ -8,6 +8,7 @@ mod bindings;
 #[cfg(feature = "blocks")]
 mod blocks;
 mod cases;
+mod drawn;
 mod explain;
 mod faults;
 mod memory;

@@ -57,10 +57,19 @@ impl Program {
     /// # Errors
     /// [`Error::Program`] with all mistakes.
     pub fn parse(source: &str) -> Result<Self, Error> {
-        let (program, mut diagnostics) = ijk_syntax::et::parse(source);
-        if has_errors(&diagnostics) {
-            return Err(Error::program(source, diagnostics));
+        let (program, diagnostics) = ijk_syntax::et::parse(source);
+        match has_errors(&diagnostics) {
+            true => Err(Error::program(source, diagnostics)),
+            false => Self::checked_from(source, program, diagnostics),
         }
+    }
+
+    /// Checks the tree of a program with this text.
+    pub(super) fn checked_from(
+        source: &str,
+        program: ijk_syntax::et::ast::Program,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Result<Self, Error> {
         let (checked, more) = ijk_ir::et::check(source, program);
         diagnostics.extend(more);
         match checked {
