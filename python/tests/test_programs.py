@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -257,3 +258,11 @@ def test_log_add_exp():
 def test_warnings_of_einsum_tuple():
     with pytest.warns(UserWarning, match="`x\\[-1\\]` is never in bounds"):
         ijk.et("y[i] = x[i]\nz[] = x[-1]")
+    # What only the shapes of arrays tell is told when they are there, once.
+    shifted = ijk.et("y[i] = x[i + 1000] * w[i]")
+    with pytest.warns(UserWarning, match="the array bound to `x` has 10 positions there"):
+        shifted(x=np.ones(10), w=np.ones(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shifted(x=np.ones(10), w=np.ones(3))
+        shifted(x=np.ones(1002), w=np.ones(3))

@@ -2,8 +2,8 @@
 //!
 //! A program that does not parse is not checked. Comments of a program ask for more than the checked program: `# ranks` for the combinations of
 //! ranks and `# free` for those of free ranks, `# first` for the first solution, `# draw 7` for one
-//! drawn from a seed, `# bind x=[2,3] y=[4]` for the one that fits arrays; `--rank a=2` and
-//! `--dims a=2,3` behind the last three decide.
+//! drawn from a seed, `# random 7` for that of a run without arrays, `# bind x=[2,3] y=[4]` for the one that fits arrays,
+//! with what it warns of; `--rank a=2` and `--dims a=2,3` behind the last three decide.
 
 use crate::cases::describe;
 use ijk_ir::et::{self, codes};
@@ -81,11 +81,19 @@ fn answer(
             let ranks = et::rank_combinations(checked, false).next().expect("ranks");
             solution(checked, source, et::draw(checked, &ranks, number, points), lines, seen);
         }
+        "random" => {
+            let seed = rest[0].parse().expect("a seed");
+            let found = et::random(checked, &overrides(&rest), seed, 1_000_000);
+            solution(checked, source, found, lines, seen);
+        }
         "bind" => {
             let bound: Vec<(usize, Vec<u64>)> =
                 rest.iter().filter_map(|w| array(checked, w)).collect();
             let found = et::infer(checked, &bound, &overrides(&rest));
+            let warnings = found.as_ref().map(|found| et::unreached(checked, &bound, found));
+            let warnings = warnings.unwrap_or_default();
             solution(checked, source, found, lines, seen);
+            tell(source, &warnings, lines, seen);
         }
         _ => {}
     }

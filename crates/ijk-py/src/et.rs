@@ -24,12 +24,8 @@ impl Program {
     #[new]
     fn new(py: Python<'_>, source: &str) -> PyResult<Self> {
         let inner = ijk::et(source).map_err(raise)?;
-        for warning in inner.warnings() {
-            let one = std::slice::from_ref(warning);
-            let message = ijk::render(source, "program", one, false);
-            // The caller of the function `et` is two frames up.
-            py.import("warnings")?.call_method1("warn", (message, py.None(), 2))?;
-        }
+        // The caller of the function `et` is two frames up.
+        warn(py, source, inner.warnings(), 2)?;
         Ok(Self { inner })
     }
 
@@ -166,12 +162,22 @@ impl Program {
         let bindings = bound(choices, &given);
         let engine = engine::engine(py, engine)?;
         let mut outputs = computing(py, || self.inner.run_on(engine, &bindings))?;
+        warn(py, self.inner.source(), outputs.warnings(), 1)?;
         let results = PyDict::new(py);
         for (name, tensor) in outputs.take_all() {
             results.set_item(name, from_tensor(py, tensor)?)?;
         }
         Ok(results)
     }
+}
+
+/// Issues warnings about a program to a caller of so many frames up.
+fn warn(py: Python<'_>, source: &str, all: &[ijk::Diagnostic], frames: u32) -> PyResult<()> {
+    for warning in all {
+        let message = ijk::render(source, "program", std::slice::from_ref(warning), false);
+        py.import("warnings")?.call_method1("warn", (message, py.None(), frames))?;
+    }
+    Ok(())
 }
 
 /// The arrays of a dict and those of keywords; a name in both is an error.

@@ -225,3 +225,47 @@ fn what_is_known_of_arguments_is_looked_at_in_every_call() {
         }
     }
 }
+
+#[test]
+fn runs_with_a_seed_take_extents_that_are_given() {
+    let program =
+        et("x[a,b] = RANDOM(0, 1, FLOAT)\nm[] =max x[a,b]\n\nm\n\nDIMS(a) = 1500").unwrap();
+    let shapes = program.solve(&Bindings::new().seed(1).dims("b", [1000])).unwrap();
+    assert_eq!(shapes.to_string(), "a 1500, b 1000");
+    let most = program.run(Bindings::new().seed(1).dims("b", [1000])).unwrap();
+    assert!(numbers(&most["m"])[0] > 0.99);
+}
+
+#[test]
+fn warnings_for_the_shapes_of_bound_arrays() {
+    let program = et("y[i] = x[i + 1000] * w[i]").unwrap();
+    let (short, long, w) = (Array1::<f32>::zeros(10), Array1::ones(1002), Array1::<f32>::ones(2));
+    let bound = |x| Bindings::new().bind("x", x).bind("w", &w);
+    let outputs = program.run(bound(&short)).unwrap();
+    let [warning] = outputs.warnings() else { panic!("{:?}", outputs.warnings()) };
+    assert!(warning.message.contains("the array bound to `x` has 10 positions"), "{warning:?}");
+    assert_eq!(program.solve(&bound(&short)).unwrap().warnings().len(), 1);
+    assert!(program.run(bound(&long)).unwrap().warnings().is_empty());
+    // What the program itself is warned of is not said again.
+    let program = et("y[i] = x[i] + x[-1]").unwrap();
+    assert_eq!(program.warnings().len(), 1);
+    let outputs = program.run(Bindings::new().bind("x", &short)).unwrap();
+    assert!(outputs.warnings().is_empty());
+}
+
+#[test]
+fn declared_inputs_are_drawn_for_verification() {
+    let program = et(
+        "INPUT x[n,d]: F32, c[z], on[z]: BOOL\ny[z,d] = WHERE(on[z], x[c[z],d], 0)\n\nDIMS(n) = 4",
+    );
+    let program = program.unwrap();
+    assert!(program.run(()).is_err());
+    let drawn = program.with_drawn_inputs().unwrap();
+    assert!(drawn.signature().arrays.iter().all(|array| array.source != Source::Input));
+    for case in drawn.cases(1, 3).points(1000) {
+        let outputs = case.unwrap().run(Bindings::new().keep("x").keep("c").keep("on")).unwrap();
+        let types = ["x", "c", "on", "y"].map(|name| outputs[name].dtype());
+        assert_eq!(types, [DType::F32, DType::I64, DType::Bool, DType::F32]);
+        assert!(outputs["c"].as_slice::<i64>().unwrap().iter().all(|c| (0..10).contains(c)));
+    }
+}

@@ -44,6 +44,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let results = program.run_on(&engine, bindings).map_err(|error| source.failure(error))?;
     let seconds = start.elapsed().as_secs_f64();
     drop(progress);
+    source.warn(results.warnings());
     let (names, arrays): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     files::write_all(&arrays, &outputs)?;
     let outcomes: Vec<Outcome> = arrays.iter().map(Outcome::Array).collect();

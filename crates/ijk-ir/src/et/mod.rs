@@ -34,6 +34,8 @@ mod report;
 #[deny(clippy::disallowed_methods)]
 mod space;
 mod system;
+#[deny(clippy::disallowed_methods)]
+mod unreached;
 mod walk;
 
 pub use check::{check, declared_type};
@@ -46,3 +48,4 @@ pub use lower::{LoopStage, Lowering, Stage, Step, Wanted};
 pub use overrides::Overrides;
 pub use ranks::{MAX_RANK, RankCombinations, Ranks, rank_combinations};
 pub use system::System;
+pub use unreached::unreached;

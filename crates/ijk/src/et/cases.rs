@@ -4,7 +4,6 @@ use super::solve::{POINTS, Shapes};
 use super::{Bindings, Outputs, Program};
 use crate::{Engine, Error};
 use ijk_ir::et::{RankCombinations, Ranks, draw, rank_combinations};
-use std::sync::Arc;
 
 /// The cases of [`Program::cases`]: an iterator over ranks and extents to run the program with.
 #[derive(Debug)]
@@ -88,7 +87,7 @@ impl Iterator for Cases<'_> {
         let program = self.program;
         Some(match draw(program.checked(), &ranks, seed, self.points) {
             Ok(solution) => {
-                let shapes = Shapes::new(program.clone(), Arc::new(solution));
+                let shapes = Shapes::new(program.clone(), solution);
                 Ok(Case { program: program.clone(), shapes, seed })
             }
             Err(diagnostics) => Err(Error::program(program.source(), diagnostics)),

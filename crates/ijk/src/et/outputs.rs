@@ -1,5 +1,6 @@
 //! Results of a run by name.
 
+use ijk_syntax::Diagnostic;
 use ijk_tensor::Tensor;
 use smallvec::SmallVec;
 use std::ops::Index;
@@ -23,9 +24,17 @@ pub struct Outputs {
     pub(super) names: Arc<[String]>,
     /// The arrays that were not taken out.
     pub(super) arrays: SmallVec<[Option<Tensor>; 1]>,
+    /// Warnings about the shapes of bound arrays.
+    pub(super) warnings: Arc<[Diagnostic]>,
 }
 
 impl Outputs {
+    /// Warnings that follow from the shapes of bound arrays, as of [`Shapes::warnings`](super::Shapes::warnings): of the
+    /// first run for these shapes, not of those that repeat it.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
     /// The array of a name.
     pub fn get(&self, name: &str) -> Option<&Tensor> {
         self.iter().find(|(own, _)| *own == name).map(|(_, array)| array)

@@ -3,7 +3,7 @@
 use super::memory::Most;
 use super::ready::{Call, Ready};
 use super::segments::{Segment, SegmentKey};
-use super::solve::{Question, Shapes};
+use super::solve::{Question, Shapes, SolvedShapes};
 use super::{Bindings, Cases, Outputs, Signature, run};
 use crate::cache::Key;
 use crate::engine::planning;
@@ -11,7 +11,7 @@ use crate::error::has_errors;
 use crate::facts;
 use crate::recent::Recent;
 use crate::{Engine, Error};
-use ijk_ir::et::{Checked, Origin, Solution};
+use ijk_ir::et::{Checked, Origin};
 use ijk_syntax::Diagnostic;
 use ijk_tensor::TensorView;
 use ijk_types::DType;
@@ -45,7 +45,7 @@ pub(super) struct CheckedProgram {
     warnings: Vec<Diagnostic>,
     pub calls: Recent<Call, Ready>,
     pub segments: Recent<SegmentKey, Segment>,
-    pub solutions: Recent<Question, Solution>,
+    pub solutions: Recent<Question, SolvedShapes>,
 }
 
 /// For each array of a program the view that is bound to it.
@@ -187,8 +187,10 @@ impl Program {
         let choices = &bindings.held().choices;
         let solve = || Shapes::solve(self, &bound, choices);
         let shapes = engine.at_length(planning(self.checked().arrays.len()), solve)?;
+        let warnings = shapes.shared_warnings();
         let case = self.case(&bindings, &bound, shapes, choices.seed.unwrap_or(0))?;
-        let (outputs, made) = run::run(engine, &self.inner, &bound, case, most)?;
+        let (mut outputs, made) = run::run(engine, &self.inner, &bound, case, most)?;
+        outputs.warnings = warnings;
         if let (None, Some(made)) = (ready, made) {
             self.inner.calls.insert(hash, Call::new(key, bindings.held()), Arc::new(made));
         }

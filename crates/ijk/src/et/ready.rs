@@ -91,6 +91,6 @@ impl Ready {
             [0] => results,
             places => places.iter().map(|&at| results[at].take()).collect(),
         };
-        Outputs { names: Arc::clone(&self.names), arrays }
+        Outputs { names: Arc::clone(&self.names), arrays, warnings: Arc::default() }
     }
 }

@@ -79,7 +79,8 @@ pub(super) fn run(
     let last = last.filter(|_| once);
     let ready = last.and_then(|prepared| Ready::new(checked, &segment, &prepared, &given));
     let names = given.iter().map(|&at| checked.arrays[at].name.clone()).collect();
-    Ok((Outputs { names, arrays }, ready))
+    let warnings = Arc::default();
+    Ok((Outputs { names, arrays, warnings }, ready))
 }
 
 impl Segment {

@@ -25,12 +25,21 @@ pub(super) const POINTS: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub struct Shapes {
     program: Program,
+    answer: Arc<SolvedShapes>,
+}
+
+/// Ranks and extents, and what is probably not meant about them.
+#[derive(Debug)]
+pub(super) struct SolvedShapes {
     solution: Arc<Solution>,
+    /// Warnings, besides those of the program.
+    warnings: Arc<[Diagnostic]>,
 }
 
 impl Shapes {
-    pub(super) fn new(program: Program, solution: Arc<Solution>) -> Self {
-        Self { program, solution }
+    pub(super) fn new(program: Program, solution: Solution) -> Self {
+        let answer = SolvedShapes { solution: Arc::new(solution), warnings: Arc::default() };
+        Self { program, answer: Arc::new(answer) }
     }
 
     pub(super) fn solve(
@@ -41,16 +50,31 @@ impl Shapes {
         let shapes = bound.iter().enumerate();
         let shapes = shapes.filter_map(|(n, b)| Some((n, extents(b.as_ref()?.shape()))));
         let question = Question { shapes: shapes.collect(), choices: choices.clone() };
-        let solution = program.inner.solutions.get(&question, || {
-            let solution = question.answer(program.checked());
-            solution.map_err(|diagnostics| Error::program(program.source(), diagnostics))
+        let answer = program.inner.solutions.get(&question, || {
+            let answer = question.answer(program);
+            answer.map_err(|diagnostics| Error::program(program.source(), diagnostics))
         })?;
-        Ok(Self::new(program.clone(), solution))
+        Ok(Self { program: program.clone(), answer })
+    }
+
+    /// Warnings that follow from the shapes of bound arrays: accesses that are never in bounds. Those of the program as
+    /// such are [`Program::warnings`].
+    ///
+    /// ```
+    /// use ijk::{et::Bindings, ndarray::Array1};
+    /// let program = ijk::et("y[i] = x[i + 1000]\n\nDIMS(i) = 3")?;
+    /// let x = Array1::<f32>::zeros(10);
+    /// let shapes = program.solve(&Bindings::new().bind("x", &x))?;
+    /// assert!(shapes.warnings()[0].message.starts_with("`x[i + 1000]` is never in bounds"));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.answer.warnings
     }
 
     /// The extents of an eintup; `None` for any other name.
     pub fn dims(&self, tuple: &str) -> Option<&[u64]> {
-        self.program.checked().tuple(tuple).map(|tuple| self.solution.of(tuple))
+        self.program.checked().tuple(tuple).map(|tuple| self.answer.solution.of(tuple))
     }
 
     /// The rank of an eintup; `None` for any other name.
@@ -61,17 +85,21 @@ impl Shapes {
     /// Eintups with their extents, in the order of their first appearance.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u64])> {
         let tuples = self.program.checked().tuples.iter();
-        tuples.map(|tuple| (&tuple.name[..], self.solution.of(tuple)))
+        tuples.map(|tuple| (&tuple.name[..], self.answer.solution.of(tuple)))
     }
 
     /// Extents by shape, as lowering takes them.
     #[doc(hidden)]
     pub fn solution(&self) -> &Solution {
-        &self.solution
+        &self.answer.solution
     }
 
     pub(super) fn into_solution(self) -> Arc<Solution> {
-        self.solution
+        Arc::clone(&self.answer.solution)
+    }
+
+    pub(super) fn shared_warnings(&self) -> Arc<[Diagnostic]> {
+        Arc::clone(&self.answer.warnings)
     }
 }
 
@@ -84,7 +112,18 @@ pub(super) struct Question {
 }
 
 impl Question {
-    fn answer(&self, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
+    fn answer(&self, program: &Program) -> Result<SolvedShapes, Vec<Diagnostic>> {
+        let solution = self.solution(program.checked())?;
+        let told = |warning: &Diagnostic| {
+            let mut own = program.warnings().iter();
+            own.any(|known| known.span == warning.span && known.code == warning.code)
+        };
+        let mut warnings = et::unreached(program.checked(), &self.shapes, &solution);
+        warnings.retain(|warning| !told(warning));
+        Ok(SolvedShapes { solution: Arc::new(solution), warnings: warnings.into() })
+    }
+
+    fn solution(&self, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
         let overrides = self.choices.overrides();
         let points = self.choices.points.unwrap_or(POINTS);
         match (&self.shapes[..], self.choices.seed) {

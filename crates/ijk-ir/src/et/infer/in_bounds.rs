@@ -199,7 +199,7 @@ fn largest(
 }
 
 /// Returns true for a statement that a bound array replaces.
-pub(super) fn is_replaced(checked: &Checked, bound: &Bound, statement: usize) -> bool {
+pub(in crate::et) fn is_replaced(checked: &Checked, bound: &Bound, statement: usize) -> bool {
     let origin = Origin::Random { statement };
     bound.iter().any(|(array, _)| checked.arrays[*array].origin == origin)
 }

@@ -20,6 +20,7 @@ use super::system::{CountedQuantity, Link};
 use super::{Origin, ShapeId};
 use ijk_syntax::Diagnostic;
 use ijk_syntax::et::ast::Access;
+pub(super) use in_bounds::is_replaced;
 use search::Search;
 pub(super) use shifts::shifted;
 
