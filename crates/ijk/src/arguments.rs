@@ -1,15 +1,32 @@
 //! Arguments of a program.
 
+use crate::numbers::PlainNumber;
 use ijk_tensor::{Tensor, TensorView};
+use ijk_types::Literal;
 use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 use smallvec::SmallVec;
 
 /// Views of the arguments of one application.
 pub type Views<'a> = SmallVec<[TensorView<'a>; 4]>;
 
+/// Plain numbers among the arguments of one application, in order.
+#[doc(hidden)]
+pub type PlainNumbers = SmallVec<[PlainNumber; 4]>;
+
 /// Arguments of a program: a tuple, a slice, an array, a vector or an iterator of anything that is an array, such as
-/// references to ndarray's arrays and views, [`TensorView`]s and [`Tensor`]s. `Kind` tells iterators from the others; it
+/// references to ndarray's arrays and views, [`TensorView`]s and [`Tensor`]s. `Kind` tells these from one another; it
 /// is always inferred.
+///
+/// A plain number in a tuple is an array of rank 0 that takes the element type of the arguments which share it:
+///
+/// ```
+/// use ijk::ndarray::array;
+/// let double = ijk::i("ij*.~ij")?.apply((&array![[1.5f32, 2.0]], 2))?;
+/// assert_eq!(double[0].as_slice::<f32>(), Some(&[3.0, 4.0][..]));
+/// let error = ijk::i("i*.~i")?.apply((&array![1, 2], 0.5)).unwrap_err();
+/// assert!(error.to_string().starts_with("argument 2 is the number 0.5"));
+/// # Ok::<(), ijk::Error>(())
+/// ```
 ///
 /// ```
 /// use ijk::{AsView, Tensor, einsum, ndarray::{Array2, array}};
@@ -30,21 +47,72 @@ pub type Views<'a> = SmallVec<[TensorView<'a>; 4]>;
 /// # Ok::<(), ijk::Error>(())
 /// ```
 pub trait Arguments<'a, Kind = Listed> {
-    /// The views, in order.
+    /// The views of arrays, in order; plain numbers are added to `numbers`.
     #[doc(hidden)]
-    fn views(self) -> Views<'a>;
+    fn views(self, numbers: &mut PlainNumbers) -> Views<'a>;
 
-    /// Calls `use_views` with the views. A slice of views is passed on without a copy.
+    /// Calls `use_views` with the views of arrays, and the numbers among them. A slice of views is passed on without a
+    /// copy.
     #[doc(hidden)]
-    fn with_views<R>(self, use_views: impl FnOnce(&[TensorView<'a>]) -> R) -> R
+    fn with_views<R>(self, use_views: impl FnOnce(&[TensorView<'a>], &[PlainNumber]) -> R) -> R
     where
         Self: Sized,
     {
-        use_views(&self.views())
+        let mut numbers = PlainNumbers::new();
+        let views = self.views(&mut numbers);
+        use_views(&views, &numbers)
     }
 }
 
-/// The kind of arguments that are tuples, slices, arrays and vectors.
+/// An item of a tuple of arguments: an array, or a plain number. `Kind` tells which; it is always inferred.
+pub trait Argument<'a, Kind> {
+    /// Adds the view of an array, or the number.
+    #[doc(hidden)]
+    fn add(self, views: &mut Views<'a>, numbers: &mut PlainNumbers);
+}
+
+/// The kind of an argument that is an array.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum OfArray {}
+
+/// The kind of an argument that is a number.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum OfNumber {}
+
+impl<'a, T: Into<TensorView<'a>>> Argument<'a, OfArray> for T {
+    fn add(self, views: &mut Views<'a>, _: &mut PlainNumbers) {
+        views.push(self.into());
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty: $value:ident => $literal:expr;)+) => {$(
+        impl<'a> Argument<'a, OfNumber> for $number {
+            fn add(self, views: &mut Views<'a>, numbers: &mut PlainNumbers) {
+                let ($value, position) = (self, views.len() + numbers.len());
+                numbers.push(PlainNumber { position, value: $literal });
+            }
+        }
+    )+};
+}
+
+numbers! {
+    i8: x => Literal::Integer(x.into());
+    i16: x => Literal::Integer(x.into());
+    i32: x => Literal::Integer(x.into());
+    i64: x => Literal::Integer(x);
+    u8: x => Literal::Integer(x.into());
+    u16: x => Literal::Integer(x.into());
+    u32: x => Literal::Integer(x.into());
+    u64: x => i64::try_from(x).map_or(Literal::Float(x as f64), Literal::Integer);
+    usize: x => i64::try_from(x).map_or(Literal::Float(x as f64), Literal::Integer);
+    f32: x => Literal::Float(x.into());
+    f64: x => Literal::Float(x);
+}
+
+/// The kind of arguments that are slices, arrays and vectors.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Listed {}
@@ -107,14 +175,17 @@ impl<T: AsView + ?Sized> AsView for &T {
 /// For what is borrowed as a slice: one of views is not copied.
 macro_rules! borrowed {
     () => {
-        fn views(self) -> Views<'a> {
+        fn views(self, _: &mut PlainNumbers) -> Views<'a> {
             self.iter().map(AsView::as_view).collect()
         }
 
-        fn with_views<R>(self, use_views: impl FnOnce(&[TensorView<'a>]) -> R) -> R {
+        fn with_views<R>(
+            self,
+            use_views: impl FnOnce(&[TensorView<'a>], &[PlainNumber]) -> R,
+        ) -> R {
             match T::slice_of_views(self) {
-                Some(views) => use_views(views),
-                None => use_views(&self.views()),
+                Some(views) => use_views(views, &[]),
+                None => use_views(&self.views(&mut PlainNumbers::new()), &[]),
             }
         }
     };
@@ -133,48 +204,48 @@ impl<'a, T: AsView, const N: usize> Arguments<'a> for &'a [T; N] {
 }
 
 impl<'a, T: Into<TensorView<'a>>, const N: usize> Arguments<'a> for [T; N] {
-    fn views(self) -> Views<'a> {
+    fn views(self, _: &mut PlainNumbers) -> Views<'a> {
         self.into_iter().map(Into::into).collect()
     }
 }
 
 impl<'a, T: Into<TensorView<'a>>> Arguments<'a> for Vec<T> {
-    fn views(self) -> Views<'a> {
+    fn views(self, _: &mut PlainNumbers) -> Views<'a> {
         self.into_iter().map(Into::into).collect()
     }
 }
 
 impl<'a, I: Iterator<Item: Into<TensorView<'a>>>> Arguments<'a, Iterated> for I {
-    fn views(self) -> Views<'a> {
+    fn views(self, _: &mut PlainNumbers) -> Views<'a> {
         self.map(Into::into).collect()
     }
 }
 
 impl<'a> Arguments<'a> for () {
-    fn views(self) -> Views<'a> {
+    fn views(self, _: &mut PlainNumbers) -> Views<'a> {
         Views::new()
     }
 }
 
 macro_rules! tuples {
-    ($($name:ident)+) => {
-        impl<'a, $($name: Into<TensorView<'a>>),+> Arguments<'a> for ($($name,)+) {
+    ($($name:ident $kind:ident),+) => {
+        impl<'a, $($name: Argument<'a, $kind>, $kind),+> Arguments<'a, ($($kind,)+)> for ($($name,)+) {
             #[allow(non_snake_case)]
-            fn views(self) -> Views<'a> {
+            fn views(self, numbers: &mut PlainNumbers) -> Views<'a> {
                 let ($($name,)+) = self;
                 let mut views = Views::new();
-                $(views.push($name.into());)+
+                $($name.add(&mut views, numbers);)+
                 views
             }
         }
     };
 }
 
-tuples!(A);
-tuples!(A B);
-tuples!(A B C);
-tuples!(A B C D);
-tuples!(A B C D E);
-tuples!(A B C D E F);
-tuples!(A B C D E F G);
-tuples!(A B C D E F G H);
+tuples!(A KA);
+tuples!(A KA, B KB);
+tuples!(A KA, B KB, C KC);
+tuples!(A KA, B KB, C KC, D KD);
+tuples!(A KA, B KB, C KC, D KD, E KE);
+tuples!(A KA, B KB, C KC, D KD, E KE, F KF);
+tuples!(A KA, B KB, C KC, D KD, E KE, F KF, G KG);
+tuples!(A KA, B KB, C KC, D KD, E KE, F KF, G KG, H KH);

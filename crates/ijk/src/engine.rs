@@ -2,6 +2,7 @@
 
 use crate::cache::{Context, Key, PlanCache};
 use crate::facts;
+use crate::numbers::with_numbers;
 use crate::prepared::{Prepared, PreparedLoop, Rules};
 use crate::probe::{Cache, Probe};
 use crate::program::Program;
@@ -314,7 +315,12 @@ impl Engine {
         program: &Program,
         arguments: impl Arguments<'a, Kind>,
     ) -> Result<Vec<Tensor>, Error> {
-        arguments.with_views(|inputs| regular(inputs, |inputs| self.apply_views(program, inputs)))
+        arguments.with_views(|views, numbers| {
+            let wanted = |number| program.type_of_number(views, numbers, number);
+            with_numbers(views, numbers, wanted, |inputs| {
+                regular(inputs, |inputs| self.apply_views(program, inputs))
+            })
+        })
     }
 
     fn apply_views(
@@ -337,8 +343,11 @@ impl Engine {
         arguments: impl Arguments<'a, Kind>,
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
-        arguments.with_views(|inputs| {
-            regular(inputs, |inputs| self.apply_views_into(program, inputs, outputs))
+        arguments.with_views(|views, numbers| {
+            let wanted = |number| program.type_of_number(views, numbers, number);
+            with_numbers(views, numbers, wanted, |inputs| {
+                regular(inputs, |inputs| self.apply_views_into(program, inputs, outputs))
+            })
         })
     }
 

@@ -50,6 +50,19 @@ pub enum Error {
         /// Outputs given.
         found: usize,
     },
+    /// A plain number as an argument that is no value of the element type of the others.
+    #[error(
+        "argument {position} is the number {value}, but the element type of the others is {dtype}: \
+         pass a value of that type, or cast them"
+    )]
+    Number {
+        /// Number of the argument, from 1.
+        position: usize,
+        /// The number.
+        value: String,
+        /// The element type that it would take.
+        dtype: DType,
+    },
     /// An output of another type or shape than the result.
     #[error(
         "output {position} is {found_dtype} of shape {found:?}, \

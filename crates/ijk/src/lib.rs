@@ -90,6 +90,7 @@ pub mod et;
 mod explain;
 mod facts;
 mod lru;
+mod numbers;
 mod operations;
 mod operators;
 pub mod order;
@@ -101,9 +102,9 @@ mod recent;
 pub mod verify;
 
 // Programs and how they run.
-pub use arguments::{Arguments, AsView};
+pub use arguments::{Argument, Arguments, AsView};
 #[doc(hidden)]
-pub use arguments::{Iterated, Listed, Views};
+pub use arguments::{Iterated, Listed, OfArray, OfNumber, PlainNumbers, Views};
 #[cfg(feature = "blocks")]
 pub use blocks::BigTensor;
 pub use einsum::{Einsum, EinsumPath, EinsumStep, EinsumSteps, Label, einsum};
@@ -113,6 +114,8 @@ pub use ijk_cpu::explain::{BlockSize, Reason, Resident, StepExplanation, Thresho
 pub use ijk_cpu::{Level, LevelError};
 pub use ijk_ir::{Port, Rank, Signature};
 pub use ijk_plan::Cost;
+#[doc(hidden)]
+pub use numbers::PlainNumber;
 pub use program::Program;
 
 // Dependencies.

@@ -140,9 +140,9 @@ impl Program {
     /// assert_eq!(c, array![[11.0]]);
     /// # Ok::<(), ijk::Error>(())
     /// ```
-    pub fn apply_one<'a, T: Element, D: Dimension>(
+    pub fn apply_one<'a, T: Element, D: Dimension, Kind>(
         &self,
-        arguments: impl Arguments<'a>,
+        arguments: impl Arguments<'a, Kind>,
     ) -> Result<Array<T, D>, Error> {
         if self.lowered().outputs.len() != 1 {
             return Err(Error::OutputCount { expected: self.lowered().outputs.len(), found: 1 });

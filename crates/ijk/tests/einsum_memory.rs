@@ -45,7 +45,7 @@ const fn arena(numbers: u64) -> u64 {
 #[test]
 fn what_is_needed_is_enough() {
     let (a, b, c) = (matrix(4, 64), matrix(64, 32), matrix(32, 6));
-    let views = (&a, &b, &c).views();
+    let views = (&a, &b, &c).views(&mut Default::default());
     for subscripts in
         ["ij,jk,kl->il", "ij,jk,kl->ikl", "ij,jk,kl->", "ij,jk,kl->li", "ij,jk,kl->jl"]
     {
@@ -74,7 +74,7 @@ fn what_is_needed_is_enough() {
 #[test]
 fn what_is_alive_at_once() {
     let (a, b, c) = (matrix(4, 64), matrix(64, 32), matrix(32, 6));
-    let views = (&a, &b, &c).views();
+    let views = (&a, &b, &c).views(&mut Default::default());
     // Whole: all of `ik`, and the result.
     let whole = 8 * (4 * 32 * 6) + arena(4 * 32);
     // Slices written to the result, each after a number of `ik`.

@@ -25,13 +25,13 @@ macro_rules! integers {
                     let term = |l: usize| i32::from(a[[i, l]]).wrapping_mul(b[[l, j]].into());
                     (0..k).fold(0i32, |sum, l| sum.wrapping_add(term(l)))
                 });
-                assert_eq!(product.apply_one::<i32, Ix2>((&a, &b))?, exact);
+                assert_eq!(product.apply_one::<i32, Ix2, _>((&a, &b))?, exact);
                 let turned = |x: &Array2<$left>| {
                     let mut y = Array2::zeros(x.dim().f());
                     y.assign(x);
                     y
                 };
-                assert_eq!(product.apply_one::<i32, Ix2>((&turned(&a), &b))?, exact);
+                assert_eq!(product.apply_one::<i32, Ix2, _>((&turned(&a), &b))?, exact);
                 let square: Array2<$left> = ijk::einsum("ik,jk->ij", [&a, &a])?.into_array()?;
                 let own = |i: usize, j: usize| {
                     let term = |l: usize| a[[i, l]].wrapping_mul(a[[j, l]]);
@@ -65,7 +65,7 @@ fn brain_floats_are_rounded_once() -> Result<(), ijk::Error> {
             bf16::from_f32((0..k).map(term).sum())
         });
         assert_eq!(ijk::einsum("ij,jk->ik", [&a, &b])?.into_array::<bf16, Ix2>()?, exact);
-        assert_eq!(ijk::i("+(ik*kj)~ij")?.apply_one::<bf16, Ix2>((&a, &b))?, exact);
+        assert_eq!(ijk::i("+(ik*kj)~ij")?.apply_one::<bf16, Ix2, _>((&a, &b))?, exact);
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ fn pictures_become_floats() -> Result<(), ijk::Error> {
     let exact = picture.mapv(|x| (f32::from(x) / 255.0 - 0.5) * 4.0);
     assert_eq!(found, exact);
     let bytes = ijk::i("ij/4~ij . ij+0.5~ij . ij*255~ij . @round ij~ij . @u8 ij~ij")?;
-    assert_eq!(bytes.apply_one::<u8, Ix2>((&found,))?, picture);
+    assert_eq!(bytes.apply_one::<u8, Ix2, _>((&found,))?, picture);
     Ok(())
 }
 

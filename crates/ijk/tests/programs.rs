@@ -409,3 +409,42 @@ fn the_former_name_is_an_alias() {
     let sum: Program = sum;
     assert_eq!(sum.arity(), 1);
 }
+
+#[test]
+fn plain_numbers_take_the_type_of_arrays() {
+    let scale = i("ij*.~ij").unwrap();
+    let single = array![[1.5f32, -2.0]];
+    for result in
+        [scale.apply((&single, 2)), scale.apply((&single, 2.0)), scale.apply((&single, 2u8))]
+    {
+        assert_eq!(result.unwrap()[0].as_slice::<f32>(), Some(&[3.0, -4.0][..]));
+    }
+    let bytes: Array2<u8> = scale.apply_one((&array![[1u8, 2]], 3)).unwrap();
+    assert_eq!(bytes, array![[3u8, 6]]);
+    let first: Array2<f32> = i(".-ij~ij").unwrap().apply_one((0.5, &single)).unwrap();
+    assert_eq!(first, array![[-1.0f32, 2.5]]);
+    let both = i("ij*.~ij . ij+.~ij").unwrap();
+    assert_eq!(both.apply_one::<f32, _, _>((&single, 2, 0.5)).unwrap(), array![[3.5f32, -3.5]]);
+    let chosen = i("@where(ij,ij,.)~ij").unwrap();
+    let positive: Array2<f32> = chosen.apply_one((&single.mapv(|x| x > 0.0), &single, 0)).unwrap();
+    assert_eq!(positive, array![[1.5f32, 0.0]]);
+    let mut out = Array2::<f32>::zeros((1, 2));
+    scale.apply_into((&single, 4), &mut [TensorViewMut::from_array(&mut out)]).unwrap();
+    assert_eq!(out, array![[6.0f32, -8.0]]);
+    // Numbers alone are INTs and FLOATs of 64 bits.
+    assert_eq!(i(".*.~.").unwrap().apply((2, 3)).unwrap()[0].as_slice::<i64>(), Some(&[6][..]));
+    let scaled = ijk::einsum("ij,->ij", (&single, 2)).unwrap();
+    assert_eq!(scaled.as_slice::<f32>(), Some(&[3.0, -4.0][..]));
+}
+
+#[test]
+fn plain_numbers_without_a_value_of_the_type_are_refused() {
+    let scale = i("i*.~i").unwrap();
+    for (number, of) in [(2.5, "2.5"), (300.0, "300")] {
+        let error = scale.apply((&array![1u8, 2], number)).unwrap_err();
+        assert!(matches!(&error, Error::Number { position: 2, dtype: DType::U8, .. }), "{error}");
+        assert!(error.to_string().contains(&format!("is the number {of}")), "{error}");
+    }
+    let error = scale.apply((&array![1.0, 2.0], 2, 3)).unwrap_err();
+    assert!(matches!(error, Error::Program(_)), "{error}");
+}

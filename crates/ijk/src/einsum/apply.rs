@@ -4,6 +4,7 @@ use super::planned::Planned;
 use super::{Einsum, codes};
 use crate::cache::Key;
 use crate::engine::regular;
+use crate::numbers::with_numbers;
 use crate::prepared::extents;
 use crate::{Arguments, Engine, Error, Tensor, TensorView, TensorViewMut};
 use ijk_ir::einsum::Product;
@@ -110,13 +111,13 @@ impl Engine {
         einsum: &Einsum,
         operands: impl Arguments<'a, Kind>,
     ) -> Result<Tensor, Error> {
-        operands.with_views(|inputs| {
-            regular(inputs, |inputs| match &*self.planned(einsum, inputs, None)? {
-                Planned::Whole(prepared) => Ok(self.run_prepared(prepared, inputs)?.swap_remove(0)),
-                Planned::Sliced(sliced) => {
-                    self.at_length(f64::INFINITY, || sliced.run(self, inputs))
-                }
-            })
+        let run = |inputs: &[TensorView<'_>]| match &*self.planned(einsum, inputs, None)? {
+            Planned::Whole(prepared) => Ok(self.run_prepared(prepared, inputs)?.swap_remove(0)),
+            Planned::Sliced(sliced) => self.at_length(f64::INFINITY, || sliced.run(self, inputs)),
+        };
+        operands.with_views(|views, numbers| {
+            let first = |_| Some(views.first()?.dtype());
+            with_numbers(views, numbers, first, |inputs| regular(inputs, run))
         })
     }
 
@@ -131,14 +132,16 @@ impl Engine {
         output: TensorViewMut<'_>,
     ) -> Result<(), Error> {
         let outputs = &mut [output];
-        operands.with_views(|inputs| {
-            regular(inputs, |inputs| match &*self.planned(einsum, inputs, Some(outputs))? {
-                Planned::Whole(prepared) => self.run_prepared_into(prepared, inputs, outputs),
-                Planned::Sliced(sliced) => {
-                    let result = self.at_length(f64::INFINITY, || sliced.run(self, inputs))?;
-                    self.copy(&result.view(), &mut outputs[0])
-                }
-            })
+        let run = |inputs: &[TensorView<'_>]| match &*self.planned(einsum, inputs, Some(outputs))? {
+            Planned::Whole(prepared) => self.run_prepared_into(prepared, inputs, outputs),
+            Planned::Sliced(sliced) => {
+                let result = self.at_length(f64::INFINITY, || sliced.run(self, inputs))?;
+                self.copy(&result.view(), &mut outputs[0])
+            }
+        };
+        operands.with_views(|views, numbers| {
+            let first = |_| Some(views.first()?.dtype());
+            with_numbers(views, numbers, first, |inputs| regular(inputs, run))
         })
     }
 
