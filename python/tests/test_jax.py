@@ -71,6 +71,19 @@ def test_jit_calls_back():
         jax.jit(product)(a, a)
 
 
+def test_plain_numbers_take_the_type_of_arrays():
+    scale = ijk.i("ij*.~ij")
+    for dtype in (jnp.float32, jnp.bfloat16, jnp.int32):
+        x = array(3, 4).astype(dtype)
+        for function in (lambda x: scale(x, 2), jax.jit(lambda x: scale(x, 2))):
+            result = function(x)
+            assert result.dtype == dtype and jnp.array_equal(result, x * 2)
+    x = array(3, 4)
+    assert jnp.array_equal(jax.jit(lambda x: ijk.i(".-ij~ij")(0.5, x))(x), 0.5 - x)
+    with pytest.raises(TypeError, match="argument 2 is the number 2.5, but the other arguments are int32"):
+        scale(x.astype(jnp.int32), 2.5)
+
+
 def test_vmap_and_grad():
     a, b = array(6, 3, 4), array(6, 4, 5)
     assert jnp.allclose(jax.vmap(product)(a, b), a @ b)

@@ -51,6 +51,34 @@ def test_results_without_axes_several_results_and_views():
     assert torch.equal(diagonal, torch.diagonal(a)), "as torch.einsum's, the view shares its memory"
 
 
+def test_plain_numbers_take_the_type_of_tensors():
+    scale = ijk.i("ij*.~ij")
+    for dtype in (torch.float16, torch.float32, torch.float64, torch.complex64):
+        x = tensor(3, 4, dtype=dtype)
+        for number in (2, 2.5):
+            result = scale(x, number)
+            assert result.dtype == dtype and torch.equal(result, x * number)
+    x = tensor(3, 4, dtype=torch.int32)
+    assert scale(x, 2).dtype == torch.int32 and torch.equal(ijk.i(".*ij~ij")(2, x), 2 * x)
+    clamped = ijk.i("@where(ij,ij,.)~ij")(x > 0, x, 0)
+    assert torch.equal(clamped, x.clamp(min=0))
+    both = ijk.i("ij*.~ij . ij+.~ij")(tensor(3, 4), 2, 0.5)
+    assert both.dtype == torch.float32 and torch.equal(both, tensor(3, 4) * 2 + 0.5)
+    out = torch.empty(3, 4)
+    assert scale(tensor(3, 4), 3, out=out) is out and torch.equal(out, tensor(3, 4) * 3)
+    with pytest.raises(TypeError, match="argument 2 is the number 2.5, but the other arguments are int32"):
+        scale(x, 2.5)
+    with pytest.raises(OverflowError, match="argument 2 is the number 300, but the other arguments are uint8"):
+        scale(tensor(3, 4, dtype=torch.uint8), 300)
+
+
+def test_plain_numbers_take_the_type_of_bfloat16():
+    pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    x = tensor(3, 4, dtype=torch.bfloat16)
+    result = ijk.i("ij*.~ij")(x, 2.5)
+    assert result.dtype == torch.bfloat16 and torch.equal(result, x * 2.5)
+
+
 def test_arrays_of_numpys_take_part():
     a = tensor(3, 4)
     result = ijk.einsum("ij,kj->ik", a, np.ones((2, 4), "f4"))

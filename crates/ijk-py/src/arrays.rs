@@ -13,7 +13,7 @@ use numpy::{
     PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -305,7 +305,14 @@ pub fn typed_number<'py>(
         return Err(PyTypeError::new_err(message));
     }
     let function = py.import(intern!(py, "ijk._arrays"))?.getattr(intern!(py, "number"))?;
-    function.call1((any, named(t)))
+    function.call1((any, named(t))).map_err(|error| match error.is_instance_of::<PyOverflowError>(py) {
+        false => error,
+        true => PyOverflowError::new_err(format!(
+            "argument {} is the number {any}, but the other arguments are {}, which does not hold it: cast them",
+            n + 1,
+            named(t)
+        )),
+    })
 }
 
 /// Returns true for an array of NumPy, and for a tuple of such arrays.

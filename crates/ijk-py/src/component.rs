@@ -60,7 +60,8 @@ impl Component {
             }
             return blocks::apply(py, &slf.get().inner, &tensors);
         }
-        match direct(&slf.get().with_weak_numbers(arguments)?, out)? {
+        let arguments = &slf.get().with_weak_numbers(arguments)?;
+        match direct(arguments, out)? {
             Some(arrays) => slf.get().computed(py, &arrays, out, engine),
             None => {
                 let function = py.import("ijk._interchange")?.getattr("apply")?;
