@@ -234,6 +234,7 @@ const FEATURES: &str = "
     rule: an eintup of rank 3
     rule: an element that makes no difference
     rule: an empty result
+    rule: an extent in bounds of arithmetic
     rule: an extent in bounds of shifts
     rule: an extent of 0
     rule: an input

@@ -45,6 +45,9 @@ impl Notes<'_> {
         if case.bound.iter().any(|(name, input)| shortened(name, &input.value.shape, solved)) {
             self.count("rule: an extent in bounds of shifts");
         }
+        if shapes.tuples.keys().any(|name| goes_as_far_as_it_fits(name, case, program)) {
+            self.count("rule: an extent in bounds of arithmetic");
+        }
         if !case.bound.is_empty() && shapes.tuples.iter().any(yields) {
             self.count("rule: a default rank that yields to a bound array");
         }
@@ -321,6 +324,26 @@ fn varies(value: &Value, is_tuple: &dyn Fn(&str) -> bool) -> bool {
         Value::Sum(terms, _) => terms.iter().any(|(_, term)| varies(term, is_tuple)),
         _ => false,
     }
+}
+
+/// Returns true if reads of bound arrays at arithmetic of an eintup are all that tells its extents.
+fn goes_as_far_as_it_fits(name: &str, case: &EtCase, program: &Program) -> bool {
+    let ruled = |c: &Constraint| c.quantity == Quantity::Dims && c.tuple.text == name;
+    if case.dims.contains_key(name) || program.constraints.iter().any(ruled) {
+        return false;
+    }
+    let reads: Vec<&Access> =
+        program.statements.iter().flat_map(|s| accesses(s).into_iter().skip(1)).collect();
+    let plain = |e: &Index| matches!(e, Index::Tuple(tuple) if tuple.text == name);
+    let arithmetic = |e: &Index| {
+        let mut found = Vec::new();
+        names(e, &mut found);
+        !has_nested(e) && found.contains(&name)
+    };
+    !reads.iter().any(|access| access.indices.iter().any(plain))
+        && reads.iter().any(|access| {
+            case.bound.contains_key(&access.array.text) && access.indices.iter().any(arithmetic)
+        })
 }
 
 /// Returns true if an eintup that an array has by itself has less extents than the array.
