@@ -141,6 +141,26 @@ y[h,w] = SQRT(a[h,w]*a[h,w] + b[h,w]*b[h,w])""" + EXTENTS,
         jax="jnp_box(x)",
     ),
     Program(
+        "box blur with repeated edges",
+        "h=1024 w=1024",
+        IMAGE,
+        et="y[h,w] = x[MIN(MAX(h+r-1, 0), DIMS(h)-1),MIN(MAX(w+s-1, 0), DIMS(w)-1)] / 9"
+        + EXTENTS
+        + "\nDIMS(r) = 3\nDIMS(s) = 3",
+        numpy="windows(np.pad(x, 1, mode='edge')[None, None], 3, 3)[0, 0].mean((2, 3))",
+        torch="F.avg_pool2d(F.pad(x[None, None], (1, 1, 1, 1), mode='replicate'), 3, 1)[0, 0]",
+        scipy="ndimage.uniform_filter(x, 3, mode='nearest')",
+    ),
+    Program(
+        "convolution with reflected edges",
+        "n=4 c=32 f=32 h=56 w=56 r=3 s=3",
+        BATCH | dict(k="signed(f, c, r, s)"),
+        et="y[n,f,h,w] = x[n,c,DIMS(h)-1-ABS(DIMS(h)-1-ABS(h+r-1)),DIMS(w)-1-ABS(DIMS(w)-1-ABS(w+s-1))] * k[f,c,r,s]"
+        + EXTENTS,
+        numpy="np.einsum('nchwrs,fcrs->nfhw', windows(np.pad(x, [(0, 0)] * 2 + [(1, 1)] * 2, 'reflect'), 3, 3), k)",
+        torch="F.conv2d(F.pad(x, (1, 1, 1, 1), mode='reflect'), k)",
+    ),
+    Program(
         "Gaussian blur along both axes",
         "h=1024 w=1024 r=7",
         dict(x="positive(h+6, w+6)", g="positive(r)"),
