@@ -10,5 +10,15 @@ def component(steps):
     made = []
     for word, parts in steps:
         operands = [made[part] for part in parts]
-        made.append(getattr(operator, word)(*operands) if operands else Component(word))
+        made.append(_combined(word, operands) if operands else Component(word))
     return made[-1]
+
+
+def _combined(word, operands):
+    """The operands combined by an operator, or by a loop: its name, its rows and its passes."""
+    name, *numbers = word.split()
+    if not numbers:
+        return getattr(operator, name)(*operands)
+    rows, passes = (None if n == "-" else int(n) for n in numbers)
+    [of] = operands
+    return of.repeat(passes) if name == "repeat" else getattr(of, name)(rows, passes)

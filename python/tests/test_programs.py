@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -37,6 +38,36 @@ def test_combinators():
     left, right = (ijk.i("-i~i") | ijk.i("i+1~i"))(np.array([1]), np.array([2]))
     assert (left[0], right[0]) == (-1, 3)
     assert (~ijk.i("i-i~i"))(np.array([1]), np.array([3]))[0] == 2
+
+
+def test_loops():
+    step = ijk.i("+(j*ij)~i")
+    x, m = np.array([1.0, 2.0]), np.array([[0.5, 0.5], [1.0, -1.0]])
+    powered = np.linalg.matrix_power(m, 5) @ x
+    for program in (step**5, step.repeat(5), ijk.i("@repeat{5} (+(j*ij)~i)")):
+        assert np.allclose(program(x, m), powered)
+    decay, more = np.random.default_rng(0).normal(size=(2, 6, 3))
+    states, state = [], np.zeros(3)
+    for a, b in zip(decay, more):
+        state = state * a + b
+        states.append(state)
+    recurrence = ijk.i("i*i~i . i+i~i")
+    assert np.allclose(recurrence.scan()(np.zeros(3), decay, more), states)
+    assert np.allclose(recurrence.fold()(np.zeros(3), decay, more), state)
+    assert np.array_equal(recurrence.fold(rows=2)(np.zeros(3), decay[:0], more[:0]), np.zeros(3))
+    powers = ijk.i("i*i~i").scan(rows=0, passes=3)
+    assert np.array_equal(powers(np.array([1]), np.array([2])), [[2], [4], [8]])
+    again = pickle.loads(pickle.dumps(powers >> ijk.i("+ij~j")))
+    assert again(np.array([1]), np.array([2])) == [14]
+    with pytest.raises(ijk.Error, match="next value of input 1"):
+        ijk.i("+ij~i").repeat(2)
+    with pytest.raises(ijk.Error, match="has 2 passes by axis 0 of argument 2, but 4"):
+        ijk.i("i+i~i").fold(passes=4)(np.zeros(3), np.zeros((2, 3)))
+
+
+def test_explanations_of_strides():
+    sums, x = ijk.i("+ij~i"), np.zeros((500, 300), "f4")
+    assert str(sums.explain(x)) != str(sums.explain(x.T.copy().T))
 
 
 def test_programs_in_einsum_tuple():

@@ -35,7 +35,9 @@ use runtime::{lines, scratch, threads};
 /// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
 
-pub use engine::{Compiled, CompiledLoop, Engine, EngineBuilder, LoopArgument, Results, Stoppable};
+pub use engine::{
+    Compiled, CompiledLoop, Engine, EngineBuilder, LoopArgument, PassOrder, Results, Stoppable,
+};
 pub use error::{Fault, PlanError, RunError, Side};
 pub use runtime::scratch::ScratchPool;
 pub use runtime::threads::Workers;

@@ -25,6 +25,12 @@ ijk_syntax::codes! {
     INDEX_OPERAND = "index-operand";
     INDEX_OVERFLOW = "index-overflow";
     LETTER_CONFLICT = "letter-conflict";
+    LOOPS_TOO_DEEP = "loops-too-deep";
+    LOOP_EXTENTS = "loop-extents";
+    LOOP_INPUTS = "loop-inputs";
+    LOOP_PASSES = "loop-passes";
+    LOOP_RANK = "loop-rank";
+    LOOP_SWEPT = "loop-swept";
     MORE = "more";
     NAMES_TOO_LARGE = "names-too-large";
     NEGATIVE_OUTPUT = "negative-output";
@@ -38,6 +44,7 @@ ijk_syntax::codes! {
     RANKS_DIFFER = "ranks-differ";
     RANK_TOO_LARGE = "rank-too-large";
     REDUCER_INSIDE = "reducer-inside";
+    STATE_SHAPE = "state-shape";
     STORES_MEET = "stores-meet";
     STORES_UNTOLD = "stores-untold";
     SWAP_OF_ONE = "swap-of-one";
@@ -59,6 +66,8 @@ ijk_syntax::codes! {
 
 /// Those of programs that are refused for what they expand to, not for what they mean.
 pub const LIMITS: &[ijk_syntax::Code] = &[
+    LOOPS_TOO_DEEP,
+    LOOP_RANK,
     NAMES_TOO_LARGE,
     RANK_TOO_LARGE,
     STORES_UNTOLD,

@@ -3,7 +3,7 @@
 pub(crate) mod order;
 
 use crate::codes;
-use crate::core::Program;
+use crate::core::{Pin, Program};
 use crate::expand::{Component, Expander, Leaf};
 use crate::infer::Infer;
 use crate::instantiate::undetermined_name;
@@ -11,7 +11,7 @@ use crate::leaf::{self, ExtentNames};
 use crate::limits::MAX_PORT_VISITS;
 use crate::names;
 use crate::scheme::Scheme;
-use crate::sig::{self, Combine, Sig, Site};
+use crate::sig::{self, Combine, LoopSite, Sig, Site};
 use crate::signature::Signature;
 use crate::sink::Sink;
 use ijk_syntax::ast::{self, Combinator, NodeId, NodeKind};
@@ -190,6 +190,16 @@ impl<'a> Compiler<'a> {
                 let sig = sig.and_then(|sig| self.combine().swap(sig, node.span));
                 (Component::Swap(of.0), sig)
             }
+            NodeKind::Loop(head, of) => {
+                let looped = sigs.pop().flatten().and_then(|sig| {
+                    let site = self.loop_site(head, *of, node.span);
+                    self.combine().looped(sig, &site)
+                });
+                match looped {
+                    Some((sig, shape)) => (Component::Loop(of.0, shape), Some(sig)),
+                    None => (Component::Error, None),
+                }
+            }
             NodeKind::Combine { combinator, left, right, symbol } => {
                 let (r, l) = (sigs.pop().flatten(), sigs.pop().flatten());
                 let sig = l.zip(r).and_then(|(l, r)| {
@@ -201,6 +211,15 @@ impl<'a> Compiler<'a> {
                 (component(*combinator, left.0, right.0), sig)
             }
         }
+    }
+
+    fn loop_site(&mut self, head: &ast::LoopHead, of: NodeId, whole: Span) -> LoopSite {
+        let passes = head.passes.as_ref().map(|extent| match extent {
+            ast::Extent::Number(n, span) => Pin::Number(*n, (*span).into()),
+            ast::Extent::Name(name) => Pin::Name(self.names.id(&name.text), name.span.into()),
+        });
+        let (form, symbol, rows) = (head.form, head.symbol, head.rows);
+        LoopSite { form, symbol, of: self.ast.node(of).span, whole, passes, rows }
     }
 
     fn combine(&mut self) -> Combine<'_> {

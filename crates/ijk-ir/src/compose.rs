@@ -6,13 +6,14 @@
 //! The programs' texts are joined by line breaks; spans of results and of errors point into that. Names in
 //! braces of the parts stay apart.
 
-use crate::core::{Array, ArrayId, Program, Span as CoreSpan, TypeTerm};
-use crate::expand::{Component, Expander, Leaf};
+use crate::core::{Array, ArrayId, Pin, Program, Span as CoreSpan, TypeTerm};
+use crate::expand::{Component, Expander, Leaf, LoopShape};
 use crate::infer::Infer;
 use crate::scheme::Scheme;
-use crate::sig::{Combine, Site, of_program};
+use crate::sig::{Combine, LoopSite, Site, of_program};
 use crate::signature::Signature;
 use crate::sink::Sink;
+use ijk_syntax::ast::LoopForm;
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::TypeSet;
 use std::borrow::Cow;
@@ -51,7 +52,7 @@ struct ComposeNode {
 }
 
 /// Structure of a program: a leaf, or a composition of parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Form {
     /// A single program.
     Leaf,
@@ -59,6 +60,18 @@ enum Form {
     Chain,
     Fanout,
     Pair,
+    Loop(LoopShape),
+}
+
+/// A loop over a program: see [`Composed::looped`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopChoice {
+    /// The combinator.
+    pub form: LoopForm,
+    /// Number of passes; none if the swept inputs have it.
+    pub passes: Option<u64>,
+    /// Number of inputs after the states of which each pass takes a row; none for all of them.
+    pub rows: Option<usize>,
 }
 
 /// `I`: takes one array of any rank and type, and gives it.
@@ -140,6 +153,30 @@ impl Composed {
         }
     }
 
+    /// `@repeat{n} self`, `@fold self` or `@scan self`: the program once for each pass, its outputs the next values of
+    /// its first inputs.
+    ///
+    /// # Errors
+    /// If an output does not fit its input, or nothing determines the number of passes.
+    pub fn looped(&self, choice: LoopChoice) -> Combined {
+        let checked = |source: &str| {
+            let (mut infer, mut sink) = (Infer::default(), Sink::default());
+            let sig = self.node.scheme.instantiate_at(&mut infer, 0);
+            let of = Span::new(0, self.node.length);
+            let passes = choice.passes.map(|passes| Pin::Number(passes, of.into()));
+            let rows = choice.rows.map(|rows| (rows as u64, of));
+            let site = LoopSite { form: choice.form, symbol: of, of, whole: of, passes, rows };
+            let mut combine = Combine { infer: &mut infer, sink: &mut sink, source };
+            match combine.looped(sig, &site) {
+                Some((sig, shape)) => Ok((Scheme::close(&mut infer, &sig), shape)),
+                None => Err(sink.finish()),
+            }
+        };
+        let source = || leaves(&self.node).map(|leaf| leaf.source()).collect::<Vec<_>>().join("\n");
+        let (scheme, shape) = checked("").or_else(|_| checked(&source()))?;
+        Ok(self.node(Form::Loop(shape), None, scheme))
+    }
+
     fn combined(&self, other: &Self, form: Form) -> Combined {
         let symbol = self.node.length;
         let offset = symbol.saturating_add(1);
@@ -159,7 +196,9 @@ impl Composed {
             let sig = match form {
                 Form::Fanout => combine.fanout(left, right, site),
                 Form::Pair => combine.pair(left, right, site),
-                Form::Chain | Form::Swap | Form::Leaf => combine.chain(left, right, site, true),
+                Form::Chain | Form::Swap | Form::Leaf | Form::Loop(_) => {
+                    combine.chain(left, right, site, true)
+                }
             };
             match sig {
                 Some(sig) => Ok(Scheme::close(&mut infer, &sig)),
@@ -235,7 +274,7 @@ fn leaves(root: &Arc<ComposeNode>) -> impl Iterator<Item = &Arc<ComposeNode>> {
     std::iter::from_fn(move || {
         loop {
             let node = ahead.pop()?;
-            if node.form == Form::Leaf {
+            if matches!(node.form, Form::Leaf) {
                 return Some(node);
             }
             ahead.extend(node.parts.iter().rev());
@@ -261,7 +300,7 @@ impl ComposeNode {
         let mut ahead = vec![Visit::Enter(self)];
         while let Some(visit) = ahead.pop() {
             match visit {
-                Visit::Enter(node) if node.form == Form::Leaf => flat.leaf(node),
+                Visit::Enter(node) if matches!(node.form, Form::Leaf) => flat.leaf(node),
                 Visit::Enter(node) => {
                     ahead.push(Visit::Leave(node));
                     ahead.extend(node.parts.iter().rev().map(|part| Visit::Enter(part)));
@@ -306,6 +345,11 @@ impl<'a> Flat<'a> {
         let component = match node.form {
             Form::Leaf => return,
             Form::Swap => Component::Swap(part()),
+            Form::Loop(shape) => {
+                let end = u32::try_from(self.source.len()).unwrap_or(u32::MAX);
+                let span = CoreSpan { start: end.saturating_sub(node.length), end };
+                Component::Loop(part(), LoopShape { span, ..shape })
+            }
             form => {
                 let (right, left) = (part(), part());
                 match form {

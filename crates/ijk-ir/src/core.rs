@@ -7,9 +7,11 @@
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
 use serde::{Deserialize, Serialize};
 
+mod iterations;
 mod loops;
 mod terms;
 
+pub use iterations::{Iteration, LoopState, ProgramItem, Swept};
 pub use loops::{
     Loop, LoopArray, LoopAxis, LoopProgram, LoopStep, PassCondition, Probe, Update, UpdateInput,
     Window,
@@ -56,6 +58,9 @@ pub struct Program {
     pub types: Vec<TypeSet>,
     /// Pairs of type variables whose real parts have the same type (`f32` and `c64`, say).
     pub same_real: Vec<(u32, u32)>,
+    /// Loops over ranges of the statements, in the order in which they begin; outer ones first.
+    #[serde(default)]
+    pub loops: Vec<Iteration>,
 }
 
 /// Type and rank of an array, before extents are known.
@@ -376,4 +381,6 @@ pub struct Instance {
     pub shapes: Vec<Vec<u64>>,
     /// For each statement, the extents of its domain's axes.
     pub extents: Vec<Vec<u64>>,
+    /// For each loop, its number of passes.
+    pub passes: Vec<u64>,
 }

@@ -1,7 +1,8 @@
 //! Core IR as text.
 
 use crate::core::{
-    Access, ArrayId, Atom, Axis, IndexExpr, Init, Pin, Program, ScalarId, ScalarNode, Statement,
+    Access, ArrayId, Atom, Axis, IndexExpr, Init, Iteration, Pin, Program, ProgramItem, ScalarId,
+    ScalarNode, Statement,
 };
 use crate::signature::{Signature, term_text};
 use ijk_syntax::Function;
@@ -140,8 +141,24 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = names(self);
         writeln!(f, "program {}", Signature::of(self))?;
-        for statement in &self.statements {
-            writeln!(f, "  {}", statement_text(self, statement, &names))?;
+        let mut depth = 1;
+        for item in self.items() {
+            match item {
+                ProgramItem::Statement(n) => {
+                    let text = statement_text(self, &self.statements[n], &names);
+                    writeln!(f, "{:1$}{text}", "", 2 * depth)?;
+                }
+                ProgramItem::Begin(n) => {
+                    let text = loop_text(self, &self.loops[n], &names);
+                    writeln!(f, "{:1$}{text}", "", 2 * depth)?;
+                    depth += 1;
+                }
+                ProgramItem::End(n) => {
+                    let text = next_text(&self.loops[n], &names);
+                    writeln!(f, "{:1$}{text}", "", 2 * depth)?;
+                    depth -= 1;
+                }
+            }
         }
         let outputs: Vec<&str> = self.outputs.iter().map(|id| name(&names, *id)).collect();
         write!(f, "  return {}", outputs.join(", "))
@@ -160,6 +177,35 @@ fn names(program: &Program) -> Vec<String> {
 
 fn name(names: &[String], id: ArrayId) -> &str {
     names.get(id.0 as usize).map_or("?", String::as_str)
+}
+
+/// The header of a loop: `loop 10 of in1 as t2: t3 from in0`.
+fn loop_text(program: &Program, own: &Iteration, names: &[String]) -> String {
+    let mut text = String::from(if own.all { "scan" } else { "loop" });
+    text.push_str(&match own.passes {
+        Some(Pin::Number(n, _)) => format!(" {n}"),
+        Some(Pin::Name(n, _)) => {
+            let name = program.extent_names.get(n as usize).map_or("?", String::as_str);
+            format!(" {name}")
+        }
+        None => String::new(),
+    });
+    for swept in &own.swept {
+        let _ = write!(text, " of {} as {}", name(names, swept.of), name(names, swept.row));
+    }
+    let states = own.states.iter();
+    let states =
+        states.map(|s| format!("{} from {}", name(names, s.current), name(names, s.before)));
+    let _ = write!(text, ": {}", states.collect::<Vec<_>>().join(", "));
+    text
+}
+
+/// The end of a loop: `next t5, giving t6`.
+fn next_text(own: &Iteration, names: &[String]) -> String {
+    let states = own.states.iter();
+    let next: Vec<&str> = states.clone().map(|state| name(names, state.next)).collect();
+    let results: Vec<&str> = states.map(|state| name(names, state.result)).collect();
+    format!("next {}, giving {}", next.join(", "), results.join(", "))
 }
 
 fn statement_text(program: &Program, statement: &Statement, names: &[String]) -> String {

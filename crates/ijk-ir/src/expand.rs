@@ -1,7 +1,8 @@
 //! Expansion of a component expression into one program.
 
 use crate::core::{
-    Array, ArrayId, Init, Pin, Program, ScalarNode, Span as CoreSpan, Statement, TypeTerm,
+    Array, ArrayId, Init, Iteration, LoopState, Pin, Program, ScalarNode, Span as CoreSpan,
+    Statement, Swept, TypeTerm,
 };
 use crate::infer::{Infer, TypeVar};
 use crate::leaf::Why;
@@ -27,8 +28,25 @@ pub enum Component {
     Fanout(u32, u32),
     /// Side by side.
     Pair(u32, u32),
+    /// The component once for each pass.
+    Loop(u32, LoopShape),
     /// Something that is wrong.
     Error,
+}
+
+/// Inputs and passes of a loop.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopShape {
+    /// Number of states: outputs, and first inputs.
+    pub states: u32,
+    /// Number of inputs after the states of which each pass takes a row.
+    pub swept: u32,
+    /// True if the results are the states after every pass.
+    pub all: bool,
+    /// Number of passes in braces, and the scope that its name is of.
+    pub passes: Option<(Pin, u32)>,
+    /// Its place.
+    pub span: CoreSpan,
 }
 
 /// A program to be put into a greater one.
@@ -58,6 +76,8 @@ enum Task {
     Then(u32, Vec<ArrayId>, Path),
     Beside(u32, Vec<ArrayId>, Path),
     Join,
+    /// The end of a loop.
+    Close(u32),
 }
 
 /// Names of bindings, each an occurrence in the one before: an index into [`Expander::paths`], 0 for none.
@@ -69,6 +89,9 @@ pub struct Expander<'a> {
     infer: Infer,
     drafts: Vec<Draft>,
     statements: Vec<Statement>,
+    loops: Vec<Iteration>,
+    /// The loops that statements are written in, outermost first.
+    open: Vec<u32>,
     names: HashMap<(u32, u32), u32>,
     extent_names: Vec<String>,
     name_tables: &'a [&'a [String]],
@@ -88,6 +111,8 @@ impl<'a> Expander<'a> {
             infer: Infer::default(),
             drafts: Vec::new(),
             statements: Vec::new(),
+            loops: Vec::new(),
+            open: Vec::new(),
             names: HashMap::new(),
             extent_names: Vec::new(),
             name_tables,
@@ -179,6 +204,10 @@ impl<'a> Expander<'a> {
                     let right = results.pop().unwrap_or_default();
                     results.last_mut().unwrap_or(&mut Vec::new()).extend(right);
                 }
+                Task::Close(at) => {
+                    let next = results.pop().unwrap_or_default();
+                    results.push(self.close(at, &next));
+                }
             }
         }
         results.pop().unwrap_or_default()
@@ -227,7 +256,108 @@ impl<'a> Expander<'a> {
                 tasks.push(Task::Beside(*right, rest, path));
                 tasks.push(Task::Eval(*left, inputs, path));
             }
+            Component::Loop(of, shape) => {
+                let (at, inputs) = self.begin(shape, inputs);
+                tasks.push(Task::Close(at));
+                tasks.push(Task::Eval(*of, inputs, path));
+            }
         }
+    }
+
+    /// Begins a loop; returns the inputs of a pass.
+    fn begin(&mut self, shape: &LoopShape, inputs: Vec<ArrayId>) -> (u32, Vec<ArrayId>) {
+        let (states, swept) = (shape.states as usize, shape.swept as usize);
+        let mut pass = Vec::with_capacity(inputs.len());
+        let (mut carried, mut rows) = (Vec::new(), Vec::new());
+        for (n, id) in inputs.into_iter().enumerate() {
+            if n >= states + swept {
+                pass.push(id);
+                continue;
+            }
+            let element = self.drafts[id.0 as usize].element;
+            let own = self.draft(Draft { rank: None, element, span: CoreSpan::default() });
+            pass.push(own);
+            match n < states {
+                true => {
+                    carried.push(LoopState { before: id, current: own, next: own, result: own })
+                }
+                false => rows.push(Swept { of: id, row: own }),
+            }
+        }
+        let passes = shape.passes.map(|(pin, scope)| self.pin_of(pin, scope, 0));
+        let first = self.statements.len() as u32;
+        let at = self.loops.len() as u32;
+        self.loops.push(Iteration {
+            body: (first, first),
+            within: self.open.last().copied(),
+            passes,
+            states: carried,
+            swept: rows,
+            all: shape.all,
+            span: shape.span,
+        });
+        self.open.push(at);
+        (at, pass)
+    }
+
+    /// Ends the innermost loop, whose passes give these; returns its results.
+    fn close(&mut self, at: u32, next: &[ArrayId]) -> Vec<ArrayId> {
+        self.open.pop();
+        let mut own = self.loops[at as usize].clone();
+        own.body.1 = self.statements.len() as u32;
+        for (state, next) in own.states.iter_mut().zip(next) {
+            let element = self.drafts[state.before.0 as usize].element;
+            // Checked before expansion: a state keeps its type.
+            let _ = self.infer.unify_types(element, self.drafts[next.0 as usize].element);
+            state.next = *next;
+            state.result = self.draft(Draft { rank: None, element, span: own.span });
+        }
+        let results = own.states.iter().map(|state| state.result).collect();
+        self.loops[at as usize] = own;
+        results
+    }
+
+    /// Gives the arrays of loops the ranks that statements need, from loop to loop.
+    fn settle_ranks(&mut self) {
+        let loops = std::mem::take(&mut self.loops);
+        loop {
+            let mut changed = false;
+            for own in loops.iter().chain(loops.iter().rev()) {
+                let all = u32::from(own.all);
+                for LoopState { before, current, next, result } in &own.states {
+                    let same = [(*before, 0), (*current, 0), (*next, 0), (*result, all)];
+                    changed |= self.describe(&same);
+                }
+                for Swept { of, row } in &own.swept {
+                    changed |= self.describe(&[(*row, 0), (*of, 1)]);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        self.loops = loops;
+    }
+
+    /// Gives arrays, whose ranks differ by known numbers, the rank and the place that one of them has. Returns true if
+    /// that was new for one.
+    fn describe(&mut self, arrays: &[(ArrayId, u32)]) -> bool {
+        let draft = |id: &ArrayId| &self.drafts[id.0 as usize];
+        let known = arrays.iter().find_map(|(id, more)| {
+            let own = draft(id);
+            Some((own.rank?.checked_sub(*more)?, own.span))
+        });
+        let Some((rank, span)) = known else { return false };
+        let mut changed = false;
+        for (id, more) in arrays {
+            let draft = &mut self.drafts[id.0 as usize];
+            changed |= draft.rank.is_none();
+            draft.rank.get_or_insert(rank + more);
+            if draft.span == CoreSpan::default() {
+                draft.span = span;
+            }
+        }
+        changed
     }
 
     /// Notes where inputs that nothing else describes come from.
@@ -253,11 +383,38 @@ impl<'a> Expander<'a> {
         let ids: Vec<ArrayId> = (leaf.program.arrays.iter().zip(map))
             .map(|(array, given)| self.array(array, given, leaf.offset, &types))
             .collect();
+        self.copy_loops(leaf, &ids);
         for statement in &leaf.program.statements {
             let copy = self.statement(statement, leaf, &ids, &types);
             self.statements.push(copy);
         }
         leaf.program.outputs.iter().map(|id| ids[id.0 as usize]).collect()
+    }
+
+    /// Puts a program's loops in, before its statements.
+    fn copy_loops(&mut self, leaf: &Leaf, ids: &[ArrayId]) {
+        let (first, before) = (self.statements.len() as u32, self.loops.len() as u32);
+        let around = self.open.last().copied();
+        let renamed = |id: ArrayId| ids[id.0 as usize];
+        for own in &leaf.program.loops {
+            let passes = own.passes.map(|pin| self.pin(pin, leaf));
+            let state = |s: &LoopState| LoopState {
+                before: renamed(s.before),
+                current: renamed(s.current),
+                next: renamed(s.next),
+                result: renamed(s.result),
+            };
+            let swept = |s: &Swept| Swept { of: renamed(s.of), row: renamed(s.row) };
+            self.loops.push(Iteration {
+                body: (own.body.0 + first, own.body.1 + first),
+                within: own.within.map_or(around, |at| Some(at + before)),
+                passes,
+                states: own.states.iter().map(state).collect(),
+                swept: own.swept.iter().map(swept).collect(),
+                all: own.all,
+                span: own.span.shifted(leaf.offset),
+            });
+        }
     }
 
     fn array(
@@ -328,22 +485,27 @@ impl<'a> Expander<'a> {
     }
 
     fn pin(&mut self, pin: Pin, leaf: &Leaf) -> Pin {
+        self.pin_of(pin, leaf.scope, leaf.offset)
+    }
+
+    fn pin_of(&mut self, pin: Pin, scope: u32, offset: u32) -> Pin {
         match pin {
-            Pin::Number(n, span) => Pin::Number(n, span.shifted(leaf.offset)),
+            Pin::Number(n, span) => Pin::Number(n, span.shifted(offset)),
             Pin::Name(name, span) => {
-                let key = (leaf.scope, name);
+                let key = (scope, name);
                 let next = self.extent_names.len() as u32;
                 let id = *self.names.entry(key).or_insert(next);
                 if id == next {
-                    let text = &self.name_tables[leaf.scope as usize][name as usize];
+                    let text = &self.name_tables[scope as usize][name as usize];
                     self.extent_names.push(text.clone());
                 }
-                Pin::Name(id, span.shifted(leaf.offset))
+                Pin::Name(id, span.shifted(offset))
             }
         }
     }
 
     fn finish(mut self, inputs: Vec<ArrayId>, outputs: Vec<ArrayId>, source: &str) -> Program {
+        self.settle_ranks();
         let elements = inputs.iter().map(|id| self.drafts[id.0 as usize].element);
         let elements: Vec<TypeVar> = elements.collect();
         let mut terms = TypeTerms::new(&mut self.infer, elements.into_iter());
@@ -372,6 +534,7 @@ impl<'a> Expander<'a> {
             extent_names: self.extent_names,
             types: terms.types,
             same_real: terms.same_real,
+            loops: self.loops,
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod bounds;
 mod extents;
 mod injective;
+mod loops;
 mod messages;
 mod types;
 
@@ -36,10 +37,11 @@ pub fn instantiate(
         return Err(errors);
     }
     let shapes = arguments.iter().map(|(_, shape)| *shape);
-    Solver::new(program, &dtypes, shapes).solve().map(|(shapes, extents)| Instance {
+    Solver::new(program, &dtypes, shapes).solve().map(|(shapes, extents, passes)| Instance {
         dtypes,
         shapes,
         extents,
+        passes,
     })
 }
 

@@ -51,6 +51,7 @@ mod scheme;
 mod sig;
 mod signature;
 mod sink;
+pub mod staged;
 mod terms;
 mod text;
 mod verify;

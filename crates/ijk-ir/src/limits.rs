@@ -10,6 +10,8 @@ pub const MAX_TERMS: usize = 1024;
 pub const MAX_PORTS: usize = 4096;
 /// Statements a program may expand to.
 pub const MAX_STATEMENTS: u64 = 1_000_000;
+/// Loops in loops.
+pub const MAX_LOOPS: u32 = 16;
 /// Components visited by expanding a program: names, swaps and identities count too.
 pub const MAX_VISITS: u64 = 8_000_000;
 /// Inputs and outputs that checking a program may look at in all.

@@ -19,9 +19,17 @@ pub fn undetermined(program: &Program) -> Vec<(u32, Span)> {
             classes.determine(first);
         }
     }
+    for own in &program.loops {
+        if let Some((n, _)) = own.passes.as_ref().and_then(name)
+            && !own.swept.is_empty()
+        {
+            classes.determine(n);
+        }
+    }
     let mut reported = vec![false; program.extent_names.len()];
     let mut found = Vec::new();
-    for (n, span) in axes().flat_map(|axis| &axis.pins).filter_map(name) {
+    let passes = program.loops.iter().filter_map(|own| own.passes.as_ref());
+    for (n, span) in axes().flat_map(|axis| &axis.pins).chain(passes).filter_map(name) {
         let root = classes.root(n);
         if !classes.known[root] && !std::mem::replace(&mut reported[root], true) {
             found.push((n, span));

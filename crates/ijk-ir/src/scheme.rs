@@ -17,12 +17,14 @@ pub struct Scheme {
     types: Vec<(TypeSet, Why, Option<u32>)>,
     statements: u64,
     visits: u64,
+    loops: u32,
 }
 
 impl Scheme {
     /// Closes over what is known of a signature.
     pub fn close(infer: &mut Infer, sig: &Sig) -> Self {
-        let mut scheme = Self { statements: sig.statements, visits: sig.visits, ..Self::default() };
+        let Sig { statements, visits, loops, .. } = *sig;
+        let mut scheme = Self { statements, visits, loops, ..Self::default() };
         let mut ids = Ids::default();
         scheme.inputs = sig.inputs.iter().map(|p| scheme.port(infer, &mut ids, *p)).collect();
         scheme.outputs = sig.outputs.iter().map(|p| scheme.port(infer, &mut ids, *p)).collect();
@@ -92,6 +94,7 @@ impl Scheme {
             outputs: self.outputs.iter().map(port).collect(),
             statements: self.statements,
             visits: self.visits,
+            loops: self.loops,
         }
     }
 

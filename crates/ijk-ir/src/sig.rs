@@ -1,12 +1,14 @@
 //! Signatures of components while they are checked, and what combinators do to them.
 
 use crate::codes;
-use crate::core::{Program, TypeTerm};
+use crate::core::{Pin, Program, TypeTerm};
+use crate::expand::LoopShape;
 use crate::infer::{Infer, RankConflict, RankVar, TypeConflict, TypeVar};
 use crate::leaf::{LeafWhys, Verb, Why};
-use crate::limits::{MAX_PORTS, MAX_STATEMENTS, MAX_VISITS};
+use crate::limits::{MAX_LOOPS, MAX_PORTS, MAX_STATEMENTS, MAX_VISITS};
 use crate::sink::Sink;
 use crate::text::{count, quote, slice};
+use ijk_syntax::ast::LoopForm;
 use ijk_syntax::{Code, Diagnostic, Span};
 use ijk_types::TypeSet;
 
@@ -30,6 +32,8 @@ pub struct Sig {
     pub statements: u64,
     /// Number of components that expansion visits.
     pub visits: u64,
+    /// Depth of loops in one another.
+    pub loops: u32,
 }
 
 /// Where a combinator stands.
@@ -43,6 +47,23 @@ pub struct Site {
     pub right: Span,
     /// Left and right need parentheses elsewhere.
     pub grouped: [bool; 2],
+}
+
+/// A loop in the source.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopSite {
+    /// The combinator.
+    pub form: LoopForm,
+    /// Its symbol.
+    pub symbol: Span,
+    /// The component.
+    pub of: Span,
+    /// All of it.
+    pub whole: Span,
+    /// Number of passes in braces.
+    pub passes: Option<Pin>,
+    /// Number of inputs that passes take rows of.
+    pub rows: Option<(u64, Span)>,
 }
 
 /// The signature of a lowered program, whose source starts at `offset` of the text that messages
@@ -70,7 +91,15 @@ pub fn of_program(
     let pick = |ids: &[crate::core::ArrayId]| ids.iter().map(|id| ports[id.0 as usize]).collect();
     let statements = program.statements.len() as u64;
     let (inputs, outputs) = (pick(&program.inputs), pick(&program.outputs));
-    Sig { inputs, outputs, statements, visits: 1 }
+    Sig { inputs, outputs, statements, visits: 1, loops: loops_in_one_another(program) }
+}
+
+fn loops_in_one_another(program: &Program) -> u32 {
+    let mut depths: Vec<u32> = Vec::with_capacity(program.loops.len());
+    for own in &program.loops {
+        depths.push(1 + own.within.map_or(0, |at| depths[at as usize]));
+    }
+    depths.into_iter().max().unwrap_or(0)
 }
 
 /// Ties types whose real parts are of one type.
@@ -108,14 +137,27 @@ impl Sig {
             rank: infer.rank(None),
             element: infer.element(TypeSet::ALL, Why::any(span)),
         };
-        Self { inputs: vec![port], outputs: vec![port], statements: 0, visits: 1 }
+        Self { inputs: vec![port], outputs: vec![port], statements: 0, visits: 1, loops: 0 }
     }
 
-    fn grown(mut self, other_statements: u64, other_visits: u64) -> Self {
-        self.statements = self.statements.saturating_add(other_statements);
-        self.visits = self.visits.saturating_add(other_visits).saturating_add(1);
+    fn grown(mut self, other: Growth) -> Self {
+        self.statements = self.statements.saturating_add(other.statements);
+        self.visits = self.visits.saturating_add(other.visits).saturating_add(1);
+        self.loops = self.loops.max(other.loops);
         self
     }
+
+    fn growth(&self) -> Growth {
+        Growth { statements: self.statements, visits: self.visits, loops: self.loops }
+    }
+}
+
+/// The size of a component that is put beside another.
+#[derive(Clone, Copy, Default)]
+struct Growth {
+    statements: u64,
+    visits: u64,
+    loops: u32,
 }
 
 /// Message about the ports that are connected.
@@ -151,7 +193,7 @@ impl Combine<'_> {
             let what = || format!("output {port} of the {feeds} feeds input {port} of the {fed}");
             ok &= self.connect(left.outputs[n], right.inputs[n], site, &what, turned);
         }
-        let mut sig = left.grown(right.statements, right.visits);
+        let mut sig = left.grown(right.growth());
         sig.inputs.extend_from_slice(&right.inputs[fed..]);
         sig.outputs = right.outputs;
         self.bounded(sig, site.symbol).filter(|_| ok)
@@ -165,7 +207,7 @@ impl Combine<'_> {
             let what = || format!("input {} is shared", n + 1);
             ok &= self.connect(left.inputs[n], right.inputs[n], site, &what, false);
         }
-        let mut sig = left.grown(right.statements, right.visits);
+        let mut sig = left.grown(right.growth());
         sig.inputs.extend_from_slice(&right.inputs[shared..]);
         sig.outputs.extend(right.outputs);
         self.bounded(sig, site.symbol).filter(|_| ok)
@@ -173,7 +215,7 @@ impl Combine<'_> {
 
     /// Side by side.
     pub fn pair(&mut self, left: Sig, right: Sig, site: Site) -> Option<Sig> {
-        let mut sig = left.grown(right.statements, right.visits);
+        let mut sig = left.grown(right.growth());
         sig.inputs.extend(right.inputs);
         sig.outputs.extend(right.outputs);
         self.bounded(sig, site.symbol)
@@ -189,9 +231,115 @@ impl Combine<'_> {
             );
             return None;
         }
-        let mut sig = of.grown(0, 0);
+        let mut sig = of.grown(Growth::default());
         sig.inputs.swap(0, 1);
         Some(sig)
+    }
+
+    /// Runs a component once for each pass: its outputs are the next values of its first inputs.
+    pub fn looped(&mut self, of: Sig, site: &LoopSite) -> Option<(Sig, LoopShape)> {
+        let states = of.outputs.len();
+        let Some(others) = of.inputs.len().checked_sub(states) else {
+            self.report_loop_inputs(&of, site);
+            return None;
+        };
+        let swept = match (site.form, site.rows) {
+            (LoopForm::Repeat, _) => 0,
+            (_, None) => others,
+            (_, Some((rows, span))) if rows > others as u64 => {
+                self.report_swept(rows, span, others, site);
+                return None;
+            }
+            (_, Some((rows, _))) => rows as usize,
+        };
+        if swept == 0 && site.passes.is_none() {
+            self.report_no_passes(site);
+            return None;
+        }
+        let part = Site { symbol: site.symbol, left: site.of, right: site.of, grouped: [false; 2] };
+        let mut ok = true;
+        for n in 0..states {
+            let port = n + 1;
+            let what = || format!("output {port} is the next value of input {port}");
+            ok &= self.connect(of.inputs[n], of.outputs[n], part, &what, false);
+        }
+        let all = site.form == LoopForm::Scan;
+        let mut sig = of.grown(Growth::default());
+        for n in states..states + swept {
+            let what = || format!("input {} has a row for each pass", n + 1);
+            sig.inputs[n].rank = self.one_more(sig.inputs[n].rank, site, &what)?;
+        }
+        sig.outputs = sig.inputs[..states].to_vec();
+        for n in 0..states {
+            let what = || format!("the values of input {} after all passes are the result", n + 1);
+            if all {
+                sig.outputs[n].rank = self.one_more(sig.outputs[n].rank, site, &what)?;
+            }
+        }
+        sig.loops += 1;
+        if sig.loops > MAX_LOOPS {
+            let message = format!("more than {MAX_LOOPS} loops are in one another");
+            self.sink.push(codes::LOOPS_TOO_DEEP.error(site.symbol, message));
+            return None;
+        }
+        let shape = LoopShape {
+            states: states as u32,
+            swept: swept as u32,
+            all,
+            passes: site.passes.map(|pin| (pin, 0)),
+            span: site.whole.into(),
+        };
+        self.bounded(sig, site.symbol).filter(|_| ok).map(|sig| (sig, shape))
+    }
+
+    /// A rank that is greater by one.
+    fn one_more(&mut self, rank: RankVar, site: &LoopSite, what: What) -> Option<RankVar> {
+        let Some((rank, _)) = self.infer.known_rank(rank) else {
+            let message = format!("a rank is not known: {}", what());
+            let error = codes::LOOP_RANK.error(site.of, message);
+            let hint = "write an index expression in place of `I`, such as `ij~ij`";
+            self.sink.push(error.with_hint(hint));
+            return None;
+        };
+        Some(self.infer.rank(Some((rank + 1, site.symbol))))
+    }
+
+    #[cold]
+    fn report_loop_inputs(&mut self, of: &Sig, site: &LoopSite) {
+        let (gives, takes) = (of.outputs.len(), of.inputs.len());
+        let message = format!(
+            "{} are the next values of the first inputs, but there {} only {takes}",
+            count(gives, "output"),
+            if takes == 1 { "is" } else { "are" },
+        );
+        let error = codes::LOOP_INPUTS.error(site.symbol, message);
+        let label = format!("gives {gives}, takes {takes}");
+        self.sink.push(error.with_related(site.of, label));
+    }
+
+    #[cold]
+    fn report_swept(&mut self, rows: u64, span: Span, others: usize, site: &LoopSite) {
+        let message = format!(
+            "rows are taken of {rows} inputs, but {} the states",
+            match others {
+                0 => "there is none after".to_string(),
+                1 => "there is only 1 after".to_string(),
+                n => format!("there are only {n} after"),
+            }
+        );
+        let error = codes::LOOP_SWEPT.error(span, message);
+        self.sink.push(error.with_related(site.of, "these are the inputs"));
+    }
+
+    #[cold]
+    fn report_no_passes(&mut self, site: &LoopSite) {
+        let name = site.form.name();
+        let message = format!("nothing determines the number of passes of `@{name}`");
+        let error = codes::LOOP_PASSES
+            .error(site.symbol, message)
+            .with_related(site.of, "all its inputs that change are states")
+            .with_hint(format!("give it in braces: `@{name}{{10}}`"));
+        self.sink.push(error);
     }
 
     fn bounded(&mut self, sig: Sig, symbol: Span) -> Option<Sig> {

@@ -1,8 +1,8 @@
 //! Checks the invariants of programs in core IR.
 
 use crate::core::{
-    Access, ArrayId, Atom, AxisId, IndexExpr, Init, Pin, Program, ScalarExpr, ScalarId, ScalarNode,
-    Statement, TypeTerm,
+    Access, ArrayId, Atom, AxisId, IndexExpr, Init, Iteration, Pin, Program, ProgramItem,
+    ScalarExpr, ScalarId, ScalarNode, Statement, TypeTerm,
 };
 use ijk_types::{DType, Reducer, ResultType, TypeSet};
 use thiserror::Error;
@@ -27,10 +27,10 @@ pub enum VerifyError {
         array: u32,
     },
     /// An array is defined twice, or is an input and defined.
-    #[error("statement {statement}: array {array} is defined already")]
+    #[error("{place}: array {array} is defined already")]
     DefinedTwice {
         /// The second.
-        statement: usize,
+        place: String,
         /// The array.
         array: u32,
     },
@@ -161,12 +161,79 @@ impl Checker<'_> {
                 self.errors.push(VerifyError::Type { place: format!("type variable {n}"), what });
             }
         }
-        for (n, statement) in self.program.statements.iter().enumerate() {
-            self.statement(n, statement);
+        self.nesting();
+        for item in self.program.items() {
+            match item {
+                ProgramItem::Statement(n) => self.statement(n, &self.program.statements[n]),
+                ProgramItem::Begin(n) => self.begin(n, &self.program.loops[n]),
+                ProgramItem::End(n) => self.end(n, &self.program.loops[n]),
+            }
         }
         for id in &self.program.outputs {
             self.read("outputs", *id);
         }
+    }
+
+    /// Checks that loops follow one another or are in one another, and that they cover statements of the program.
+    fn nesting(&mut self) {
+        let loops = &self.program.loops;
+        for (n, own) in loops.iter().enumerate() {
+            let (first, end) = own.body;
+            let inside = match own.within {
+                None => end as usize <= self.program.statements.len(),
+                Some(at) => {
+                    let outer = loops.get(at as usize).filter(|_| (at as usize) < n);
+                    outer.is_some_and(|outer| outer.body.0 <= first && end <= outer.body.1)
+                }
+            };
+            let before = loops[..n].iter().filter(|other| other.within == own.within);
+            let apart = before.clone().all(|other| other.body.1 <= first);
+            if first > end || !inside || !apart {
+                let what = "its statements are not those of a loop".into();
+                self.errors.push(VerifyError::Type { place: format!("loop {n}"), what });
+            }
+        }
+    }
+
+    fn begin(&mut self, n: usize, own: &Iteration) {
+        let place = format!("loop {n}");
+        for state in &own.states {
+            self.read(&place, state.before);
+            self.define(&place, state.current);
+            self.alike(&place, (state.before, state.current), 0);
+        }
+        for swept in &own.swept {
+            self.read(&place, swept.of);
+            self.define(&place, swept.row);
+            self.alike(&place, (swept.row, swept.of), 1);
+        }
+        let names = self.program.extent_names.len();
+        if matches!(own.passes, Some(Pin::Name(n, _)) if n as usize >= names) {
+            self.errors.push(VerifyError::NoVariable { place, what: "extent name" });
+        }
+    }
+
+    fn end(&mut self, n: usize, own: &Iteration) {
+        let place = format!("loop {n}");
+        for state in &own.states {
+            self.read(&place, state.next);
+            self.define(&place, state.result);
+            self.alike(&place, (state.current, state.next), 0);
+            self.alike(&place, (state.current, state.result), u32::from(own.all));
+        }
+    }
+
+    /// Checks that two arrays have one type, and ranks that differ by a number.
+    fn alike(&mut self, place: &str, (a, b): (ArrayId, ArrayId), more: u32) {
+        let array = |id: ArrayId| self.program.arrays.get(id.0 as usize);
+        let (Some(a), Some(b)) = (array(a), array(b)) else { return };
+        let ranks = a.rank.zip(b.rank);
+        let (from, to) = (a.dtype, b.dtype);
+        if ranks.is_some_and(|(a, b)| a + more != b) {
+            let what = format!("ranks {:?} and {:?} do not fit", a.rank, b.rank);
+            self.errors.push(VerifyError::Type { place: place.into(), what });
+        }
+        self.same(place, from, to);
     }
 
     fn no_array(&mut self, place: &str, id: ArrayId) {
@@ -211,7 +278,7 @@ impl Checker<'_> {
         for (e, _) in &statement.guards {
             self.expression(&place, e, statement.domain.len());
         }
-        self.define(n, statement);
+        self.define(&place, statement.out);
         self.index(&place, statement.out, &statement.out_index, statement.domain.len());
         self.store(n, statement);
         if let (Some(value), Some(out)) = (value, self.program.arrays.get(statement.out.0 as usize))
@@ -224,15 +291,15 @@ impl Checker<'_> {
         }
     }
 
-    fn define(&mut self, n: usize, statement: &Statement) {
-        let out = statement.out;
+    fn define(&mut self, place: &str, out: ArrayId) {
         match self.defined.get_mut(out.0 as usize) {
             Some(defined) => {
                 if std::mem::replace(defined, true) {
-                    self.errors.push(VerifyError::DefinedTwice { statement: n, array: out.0 });
+                    let error = VerifyError::DefinedTwice { place: place.into(), array: out.0 };
+                    self.errors.push(error);
                 }
             }
-            None => self.no_array(&format!("statement {n}"), out),
+            None => self.no_array(place, out),
         }
     }
 

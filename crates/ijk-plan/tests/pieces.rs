@@ -88,7 +88,8 @@ fn program(
         statements: vec![statement],
         ..Program::default()
     };
-    let instance = Instance { dtypes: vec![DType::F32; 3], shapes, extents: vec![extents] };
+    let instance =
+        Instance { dtypes: vec![DType::F32; 3], shapes, extents: vec![extents], passes: vec![] };
     plan(&program, &instance, &Layout::contiguous(&program, &instance)).unwrap()
 }
 

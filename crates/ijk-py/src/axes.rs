@@ -63,6 +63,31 @@ impl Axes {
         }
     }
 
+    /// Unites the axes of the values of a state, and those of a swept array and its rows.
+    fn tie_loops(&mut self, program: &Program) {
+        let rank = |id: ArrayId| program.arrays[id.0 as usize].rank.unwrap_or(0) as usize;
+        for own in &program.loops {
+            for state in &own.states {
+                for axis in 0..rank(state.current) {
+                    let first = self.at(state.before, axis);
+                    self.tie(first, self.at(state.current, axis));
+                    self.tie(first, self.at(state.next, axis));
+                    self.tie(first, self.at(state.result, axis + usize::from(own.all)));
+                }
+            }
+            for swept in &own.swept {
+                for axis in 0..rank(swept.row) {
+                    self.tie(self.at(swept.of, axis + 1), self.at(swept.row, axis));
+                }
+                let first = self.at(own.swept[0].of, 0);
+                self.tie(first, self.at(swept.of, 0));
+                for state in own.states.iter().filter(|_| own.all) {
+                    self.tie(first, self.at(state.result, 0));
+                }
+            }
+        }
+    }
+
     fn at(&self, array: ArrayId, axis: usize) -> usize {
         self.first[array.0 as usize] + axis
     }
@@ -94,6 +119,7 @@ pub fn classes(
     }
     let mut axes = Axes::of(&all);
     axes.tie_letters(program);
+    axes.tie_loops(program);
     let of = |id: &ArrayId| {
         let first = axes.first[id.0 as usize];
         first..first + all[id.0 as usize]

@@ -15,7 +15,7 @@ use crate::points;
 use crate::recipe::{Recipe, Step};
 use crate::run::computing;
 use ijk::__private::core::TypeTerm;
-use ijk::{TensorView, TensorViewMut};
+use ijk::{LoopForm, TensorView, TensorViewMut};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -23,7 +23,8 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 /// A program in i: a function of arrays.
 ///
 /// Component(source). `f >> g` is f, then g (`f . g` in i); `f << g` is g, then f; `f & g` applies both to the
-/// same arguments, `f | g` to separate ones, and `~f` swaps the first two.
+/// same arguments, `f | g` to separate ones, and `~f` swaps the first two. `f ** 10` applies f ten times;
+/// f.fold() and f.scan() apply it to one row of further arguments after another.
 #[pyclass(module = "ijk", frozen, weakref)]
 pub struct Component {
     pub inner: ijk::Program,
@@ -155,8 +156,8 @@ impl Component {
         "component"
     }
 
-    /// Explains an application to arrays of these element types and shapes, in C order: the plan, its cost, and for
-    /// each step the kernel, the blocking, and the reasons for both. Nothing is computed.
+    /// Explains an application to arrays of these element types, shapes and strides: the plan, its cost, and for each
+    /// step the kernel, the blocking, and the reasons for both. Nothing is computed.
     #[pyo3(signature = (*arguments, engine = None))]
     fn explain(
         &self,
@@ -171,9 +172,8 @@ impl Component {
         }
         let arrays = crate::arrays::arguments(arguments, "argument")?;
         let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
-        let outlines: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
         let engine = engine::engine(py, engine)?;
-        Explanation::of(&engine.explain(&self.inner, &outlines).map_err(raise)?)
+        Explanation::of(&engine.explain_arrays(&self.inner, &views).map_err(raise)?)
     }
 
     /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; the
@@ -249,6 +249,35 @@ impl Component {
         Ok(Self { inner: self.inner.swap().map_err(raise)?, recipe })
     }
 
+    fn __pow__(&self, passes: u64, modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        match modulo {
+            None => self.repeat(passes),
+            Some(_) => Err(PyTypeError::new_err("a component to a power has no modulus")),
+        }
+    }
+
+    /// The program a number of times: its results are the next values of its first arguments, and its other arguments
+    /// are the same in every pass. The same as `self ** passes`, and as `@repeat{passes} self` in i.
+    fn repeat(&self, passes: u64) -> PyResult<Self> {
+        self.looped(LoopForm::Repeat, Some(passes), None)
+    }
+
+    /// The program once for each row along the first axis of its further arguments: its results are the next values of
+    /// its first arguments, and the last values are the result. `@fold self` in i.
+    ///
+    /// rows: the number of further arguments of which each pass takes a row; the others are the same in every pass.
+    /// passes: the number of passes, needed if there are no such arguments.
+    #[pyo3(signature = (rows = None, passes = None))]
+    fn fold(&self, rows: Option<usize>, passes: Option<u64>) -> PyResult<Self> {
+        self.looped(LoopForm::Fold, passes, rows)
+    }
+
+    /// As fold, but the result has the values after every pass, along a new first axis. `@scan self` in i.
+    #[pyo3(signature = (rows = None, passes = None))]
+    fn scan(&self, rows: Option<usize>, passes: Option<u64>) -> PyResult<Self> {
+        self.looped(LoopForm::Scan, passes, rows)
+    }
+
     fn __repr__(&self) -> String {
         format!("Component({})", self.inner.signature())
     }
@@ -261,6 +290,14 @@ impl Component {
 type Combine = fn(&ijk::Program, &ijk::Program) -> Result<ijk::Program, ijk::Error>;
 
 impl Component {
+    fn looped(&self, form: LoopForm, passes: Option<u64>, rows: Option<usize>) -> PyResult<Self> {
+        let inner = self.inner.looped(form, passes, rows).map_err(raise)?;
+        let number = |n: Option<u64>| n.map_or("-".into(), |n| n.to_string());
+        let (passes, rows) = (number(passes), number(rows.map(|n| n as u64)));
+        let word = format!("{} {rows} {passes}", form.name());
+        Ok(Self { inner, recipe: Recipe::combined(&word, &[&self.recipe]) })
+    }
+
     /// Two programs combined by an operator of Python.
     fn with(&self, other: &Self, operator: &str, combine: Combine) -> PyResult<Self> {
         let inner = combine(&self.inner, &other.inner).map_err(raise)?;

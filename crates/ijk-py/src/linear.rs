@@ -12,6 +12,9 @@ pub type Product = (Vec<Factor>, Vec<usize>);
 /// The product that the only result of a program is, if it is one.
 pub fn product(program: &Program) -> Option<Product> {
     let &[result] = &program.outputs[..] else { return None };
+    if !program.loops.is_empty() {
+        return None;
+    }
     let rank = program.arrays[result.0 as usize].rank? as usize;
     let mut writer = Writer { program, indices: rank, factors: Vec::new() };
     writer.array(result, &(0..rank).collect::<Vec<_>>())?;

@@ -81,8 +81,53 @@ pub enum NodeKind {
         /// Where the combinator's symbol stands.
         symbol: Span,
     },
+    /// `@repeat{10} f`, `@fold f`, `@scan(f, 1)`: a component run once for each pass.
+    Loop(Box<LoopHead>, NodeId),
     /// A part that did not parse; there is a diagnostic.
     Error,
+}
+
+/// The part of a loop before its component, and the number behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopHead {
+    /// The combinator.
+    pub form: LoopForm,
+    /// Number of passes in braces.
+    pub passes: Option<Extent>,
+    /// Number of inputs after the states of which each pass takes a row, behind a comma.
+    pub rows: Option<(u64, Span)>,
+    /// Its `@` and name.
+    pub symbol: Span,
+}
+
+/// Combinators that run a component once for each pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LoopForm {
+    /// `@repeat{n} f`: the state after n passes.
+    Repeat,
+    /// `@fold f`: the state after the last row.
+    Fold,
+    /// `@scan f`: the states after each row.
+    Scan,
+}
+
+impl LoopForm {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Repeat, Self::Fold, Self::Scan];
+
+    /// Its name, without `@`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Repeat => "repeat",
+            Self::Fold => "fold",
+            Self::Scan => "scan",
+        }
+    }
+
+    /// The combinator of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
 }
 
 /// Combinators of two components.

@@ -19,6 +19,8 @@ crate::codes! {
     IDENTITY_AS_INDEX = "identity-as-index";
     IDENTITY_BOUND = "identity-bound";
     INTEGER_TOO_LARGE = "integer-too-large";
+    LOOP_BRACES = "loop-braces";
+    LOOP_COUNT = "loop-count";
     MORE_ERRORS = "more-errors";
     MORE_WARNINGS = "more-warnings";
     NOT_A_LETTER = "not-a-letter";

@@ -2,8 +2,8 @@
 
 use crate::Function;
 use crate::ast::{
-    Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Item, Letter, NodeId, NodeKind,
-    Number, Operand, Position, Program,
+    Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Item, Letter, LoopHead, NodeId,
+    NodeKind, Number, Operand, Position, Program,
 };
 use crate::parser::precedence;
 use std::fmt::{self, Display, Formatter, Write};
@@ -43,6 +43,8 @@ enum Piece {
     /// A component, in parentheses if it binds less tightly than this.
     Node(NodeId, u8),
     Text(&'static str),
+    /// The number of inputs that a loop takes rows of, and the end of its parentheses.
+    Rows(u64),
 }
 
 /// Precedence that the operand of `~` must have at least.
@@ -54,6 +56,7 @@ fn write_component(program: &Program, root: NodeId, out: &mut String) -> fmt::Re
     while let Some(piece) = pieces.pop() {
         match piece {
             Piece::Text(text) => out.push_str(text),
+            Piece::Rows(rows) => write!(out, ", {rows})")?,
             Piece::Node(id, least) => write_node(program, id, least, &mut pieces, out)?,
         }
     }
@@ -77,6 +80,7 @@ fn write_node(
             out.push('~');
             pieces.push(Piece::Node(*inner, ATOM));
         }
+        NodeKind::Loop(head, of) => write_loop(head, *of, pieces, out)?,
         &NodeKind::Combine { combinator, left, right, .. } => {
             let own = precedence(combinator);
             let (open, close) = if own < least { ("(", ")") } else { ("", "") };
@@ -87,6 +91,30 @@ fn write_node(
                 Piece::Text(symbol(combinator)),
                 Piece::Node(left, own),
             ]);
+        }
+    }
+    Ok(())
+}
+
+/// Writes what stands before a loop's component, and leaves the rest on the stack.
+fn write_loop(
+    head: &LoopHead,
+    of: NodeId,
+    pieces: &mut Vec<Piece>,
+    out: &mut String,
+) -> fmt::Result {
+    write!(out, "@{}", head.form.name())?;
+    if let Some(passes) = &head.passes {
+        write!(out, "{{{passes}}}")?;
+    }
+    match head.rows {
+        Some((rows, _)) => {
+            out.push('(');
+            pieces.extend([Piece::Rows(rows), Piece::Node(of, 0)]);
+        }
+        None => {
+            out.push(' ');
+            pieces.push(Piece::Node(of, ATOM));
         }
     }
     Ok(())

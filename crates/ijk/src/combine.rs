@@ -1,8 +1,9 @@
 //! Composition of programs.
 
 use crate::{Error, Program};
-use ijk_ir::compose::Composed;
+use ijk_ir::compose::{Composed, LoopChoice};
 use ijk_syntax::Diagnostic;
+use ijk_syntax::ast::LoopForm;
 
 impl Program {
     /// `x ↦ g(f(x))`: the results of this program are the first arguments of `next`; the remaining
@@ -78,6 +79,82 @@ impl Program {
     pub fn swap(&self) -> Result<Self, Error> {
         let swapped = self.composed().swap();
         let composed = swapped.map_err(|d| Error::program(self.source(), d))?;
+        Ok(Self::from_composed(composed))
+    }
+
+    /// This program a number of times: its results are the next values of its first arguments, and its other arguments
+    /// are the same in every pass. In i, `@repeat{10} f`.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if there are more results than arguments, or a rank or element type changes.
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let steps = ijk::i("+(j*ij)~i")?.repeat(3)?;
+    /// let walked = steps.apply((&array![1, 0], &array![[0, 1], [1, 1]]))?;
+    /// assert_eq!(walked[0].as_slice::<i32>(), Some(&[1, 2][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn repeat(&self, passes: u64) -> Result<Self, Error> {
+        self.looped(LoopForm::Repeat, Some(passes), None)
+    }
+
+    /// This program once for each row along the first axis of its further arguments, those after the first ones that
+    /// its results are the next values of; returns the last values. In i, `@fold f`.
+    ///
+    /// # Errors
+    /// As for [`repeat`](Self::repeat); [`Error::Program`] if there are no further arguments.
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let sum = ijk::i("i+i~i")?.fold()?;
+    /// let total = sum.apply((&array![0, 0], &array![[1, 2], [3, 4], [5, 6]]))?;
+    /// assert_eq!(total[0].as_slice::<i32>(), Some(&[9, 12][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn fold(&self) -> Result<Self, Error> {
+        self.looped(LoopForm::Fold, None, None)
+    }
+
+    /// As [`fold`](Self::fold), but returns the values after every pass, along a new first axis. In i, `@scan f`.
+    ///
+    /// # Errors
+    /// As for [`fold`](Self::fold).
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let recurrence = ijk::i("i*i~i . i+i~i")?.scan()?;
+    /// let (decay, x) = (array![[0.5], [0.5], [0.5]], array![[8.0], [0.0], [2.0]]);
+    /// let states = recurrence.apply((&array![0.0], &decay, &x))?;
+    /// assert_eq!(states[0].as_slice::<f64>(), Some(&[8.0, 4.0, 4.0][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn scan(&self) -> Result<Self, Error> {
+        self.looped(LoopForm::Scan, None, None)
+    }
+
+    /// Any of these loops: with a number of passes, if arguments should not determine it, and with the number of
+    /// further arguments of which each pass takes a row; the others are the same in every pass. In i,
+    /// `@scan{100}(f, 0)`.
+    ///
+    /// # Errors
+    /// As for [`fold`](Self::fold); [`Error::Program`] if nothing determines the number of passes.
+    ///
+    /// ```
+    /// use ijk::{LoopForm, ndarray::array};
+    /// let powers = ijk::i("i*i~i")?.looped(LoopForm::Scan, Some(3), Some(0))?;
+    /// let found = powers.apply((&array![1], &array![2]))?;
+    /// assert_eq!(found[0].as_slice::<i32>(), Some(&[2, 4, 8][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn looped(
+        &self,
+        form: LoopForm,
+        passes: Option<u64>,
+        rows: Option<usize>,
+    ) -> Result<Self, Error> {
+        let looped = self.composed().looped(LoopChoice { form, passes, rows });
+        let composed = looped.map_err(|d| Error::program(self.source(), d))?;
         Ok(Self::from_composed(composed))
     }
 

@@ -3,8 +3,11 @@
 use crate::prepared::{extents, instantiate};
 use crate::{Error, Program};
 use ijk_ir::PointSet;
-use ijk_ir::core::Instance;
+use ijk_ir::core::{self as ir, Instance};
+use ijk_ir::staged::{Unrolled, unrolled};
+use ijk_syntax::Diagnostic;
 use ijk_types::DType;
+use std::borrow::Cow;
 
 impl Program {
     /// For each argument, the elements that the element at `point` of a result is computed from;
@@ -29,8 +32,8 @@ impl Program {
         point: &[usize],
     ) -> Result<Vec<PointSet>, Error> {
         let count = self.lowered().outputs.len();
-        let instance = self.instance(arguments, result, count, "result")?;
-        Ok(ijk_ir::dependencies(self.lowered(), &instance, result, &extents(point)))
+        let (program, instance) = self.instance(arguments, result, count, "result")?;
+        Ok(ijk_ir::dependencies(&program, &instance, result, &extents(point)))
     }
 
     /// For each result, the elements that the element at `point` of an argument is used for;
@@ -54,8 +57,8 @@ impl Program {
         argument: usize,
         point: &[usize],
     ) -> Result<Vec<PointSet>, Error> {
-        let instance = self.instance(arguments, argument, self.arity(), "argument")?;
-        Ok(ijk_ir::reaches(self.lowered(), &instance, argument, &extents(point)))
+        let (program, instance) = self.instance(arguments, argument, self.arity(), "argument")?;
+        Ok(ijk_ir::reaches(&program, &instance, argument, &extents(point)))
     }
 
     fn instance(
@@ -64,11 +67,41 @@ impl Program {
         position: usize,
         count: usize,
         side: &'static str,
-    ) -> Result<Instance, Error> {
+    ) -> Result<(Cow<'_, ir::Program>, Instance), Error> {
         if position >= count {
             return Err(Error::Position { side, position, count });
         }
+        self.written_out(arguments).map(|(program, instance, _)| (program, instance))
+    }
+
+    /// The program without loops, with its extents, and for each statement the one that it is a copy of.
+    pub(crate) fn written_out(
+        &self,
+        arguments: &[(DType, &[usize])],
+    ) -> Result<(Cow<'_, ir::Program>, Instance, Vec<Option<usize>>), Error> {
+        let program = self.lowered();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
-        instantiate(self.lowered(), &arguments)
+        let instance = instantiate(program, &arguments)?;
+        if program.loops.is_empty() {
+            let origins = (0..program.statements.len()).map(Some).collect();
+            return Ok((Cow::Borrowed(program), instance, origins));
+        }
+        match unrolled(program, &instance, WRITTEN_OUT) {
+            Some(Unrolled { program, instance, origins }) => {
+                Ok((Cow::Owned(program), instance, origins))
+            }
+            None => {
+                let message = format!(
+                    "what elements depend on is known of loops of at most {WRITTEN_OUT} index \
+                     expressions in all passes"
+                );
+                let span = program.loops[0].span.into();
+                let error = Diagnostic::error(span, message).with_label("this loop has more");
+                Err(Error::program(&program.source, vec![error]))
+            }
+        }
     }
 }
+
+/// Statements of all passes of loops that are written out.
+const WRITTEN_OUT: usize = 1000;

@@ -3,10 +3,11 @@
 use crate::cache::{Context, Key, PlanCache};
 use crate::facts;
 use crate::numbers::with_numbers;
-use crate::prepared::{Prepared, PreparedLoop, Rules};
+use crate::prepared::{Prepared, PreparedLoop, Rules, check_outputs, extents, instantiate};
 use crate::probe::{Cache, Probe};
 use crate::program::Program;
 use crate::recent::Recent;
+use crate::staged;
 use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, LoopArgument, PlanError, Results, RunError};
 use ijk_ir::core::{self as ir, Instance};
@@ -328,6 +329,9 @@ impl Engine {
         program: &Program,
         inputs: &[TensorView<'_>],
     ) -> Result<Vec<Tensor>, Error> {
+        if program.has_loops() {
+            return staged::apply(self, program, inputs);
+        }
         let prepared = self.prepare(program, inputs, None)?;
         Ok(self.run_prepared(&prepared, inputs)?.into_vec())
     }
@@ -447,9 +451,19 @@ impl Engine {
         inputs: &[TensorView<'_>],
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
-        let prepared = self.prepare(program, inputs, Some(outputs))?;
-        if !prepared.is_fallible() {
-            return self.run_prepared_into(&prepared, inputs, outputs);
+        if program.has_loops() {
+            let arguments: Vec<_> =
+                inputs.iter().map(|i| (i.dtype(), extents(i.shape()))).collect();
+            check_outputs(
+                program.lowered(),
+                &instantiate(program.lowered(), &arguments)?,
+                outputs,
+            )?;
+        } else {
+            let prepared = self.prepare(program, inputs, Some(outputs))?;
+            if !prepared.is_fallible() {
+                return self.run_prepared_into(&prepared, inputs, outputs);
+            }
         }
         let results = self.apply_views(program, inputs)?;
         for (result, output) in results.iter().zip(outputs) {

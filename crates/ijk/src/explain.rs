@@ -1,12 +1,12 @@
 //! Explanations of an application for people: types, domains, plan, cost, and the engine's choices for each step.
 
 use crate::prepared::{extents, instantiate};
-use crate::{Engine, Error, Program, StepExplanation};
+use crate::{Arguments, Engine, Error, Program, StepExplanation, staged};
 use ijk_cpu::RunError;
 use ijk_cpu::explain::Explainer;
 use ijk_ir::core::{self as ir, Instance};
 use ijk_plan::plan::Plan;
-use ijk_plan::{Bytes, Cost, Layout};
+use ijk_plan::{Bytes, Cost, Layout, c_strides};
 use ijk_types::DType;
 use std::fmt;
 
@@ -17,10 +17,21 @@ pub struct Explanation {
     signature: String,
     program: ir::Program,
     instance: Instance,
-    plan: Plan,
+    /// One plan, or of a program with loops one for each of its steps and updates.
+    parts: Vec<ExplainedPlan>,
     explainer: Explainer,
     threads: usize,
-    temporaries: u64,
+}
+
+/// A plan of an application.
+#[derive(Clone, Debug)]
+pub(crate) struct ExplainedPlan {
+    /// The loops that it is in, each with its passes and their order; empty outside of loops.
+    pub(crate) heading: String,
+    /// Number of times that it runs.
+    pub(crate) passes: u64,
+    pub(crate) plan: Plan,
+    pub(crate) temporaries: u64,
 }
 
 impl Program {
@@ -52,34 +63,105 @@ impl Engine {
         program: &Program,
         arguments: &[(DType, &[usize])],
     ) -> Result<Explanation, Error> {
-        let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
-        let instance = instantiate(program.lowered(), &arguments)?;
-        self.explain_instance(program.signature().to_string(), program.lowered(), &instance)
+        let strides = |shape: &&[usize]| c_strides(&extents(shape));
+        let strides = arguments.iter().map(|(_, shape)| strides(shape)).collect();
+        self.explain_strides(program, arguments, strides)
     }
 
-    /// Explains an instance of a program.
+    /// As [`explain`](Self::explain), for these arrays: with their strides.
+    ///
+    /// # Errors
+    /// As for [`Program::explain`].
+    ///
+    /// ```
+    /// use ijk::{Engine, ndarray::Array2};
+    /// let x = Array2::<f32>::zeros((500, 300));
+    /// let sums = ijk::i("+ij~i")?;
+    /// let (rows, columns) = (Engine::global().explain_arrays(&sums, (&x,))?, Engine::global().explain_arrays(&sums, (&x.t(),))?);
+    /// assert_ne!(rows.to_string(), columns.to_string());
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn explain_arrays<'a, Kind>(
+        &self,
+        program: &Program,
+        arguments: impl Arguments<'a, Kind>,
+    ) -> Result<Explanation, Error> {
+        arguments.with_views(|views| {
+            let outlines: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
+            let strides = views.iter().map(|view| view.strides().to_vec()).collect();
+            self.explain_strides(program, &outlines, strides)
+        })
+    }
+
+    fn explain_strides(
+        &self,
+        program: &Program,
+        arguments: &[(DType, &[usize])],
+        strides: Vec<Vec<isize>>,
+    ) -> Result<Explanation, Error> {
+        let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
+        let (lowered, signature) = (program.lowered(), program.signature().to_string());
+        let instance = instantiate(lowered, &arguments)?;
+        let parts = match lowered.loops.is_empty() {
+            true => vec![self.explained(lowered, &instance, Some(strides))?],
+            false => staged::explain(self, lowered, &instance, &strides)?,
+        };
+        Ok(self.explanation(signature, lowered, &instance, parts))
+    }
+
+    /// Explains an instance of a program without loops, for inputs of these strides, or in C order.
     pub(crate) fn explain_instance(
         &self,
         signature: String,
         program: &ir::Program,
         instance: &Instance,
+        strides: Option<Vec<Vec<isize>>>,
     ) -> Result<Explanation, Error> {
+        let parts = vec![self.explained(program, instance, strides)?];
+        Ok(self.explanation(signature, program, instance, parts))
+    }
+
+    fn explanation(
+        &self,
+        signature: String,
+        program: &ir::Program,
+        instance: &Instance,
+        parts: Vec<ExplainedPlan>,
+    ) -> Explanation {
+        let (program, instance) = (program.clone(), instance.clone());
+        let (explainer, threads) = (self.cpu().explainer(), self.threads());
+        Explanation { signature, program, instance, parts, explainer, threads }
+    }
+
+    /// The plan of an instance of a program, for inputs of these strides.
+    pub(crate) fn explained(
+        &self,
+        program: &ir::Program,
+        instance: &Instance,
+        strides: Option<Vec<Vec<isize>>>,
+    ) -> Result<ExplainedPlan, Error> {
         let mut layout = Layout::contiguous(program, instance);
         layout.memory_limit = self.memory_limit();
         layout.strict = self.is_strict();
+        if let Some(inputs) = strides {
+            layout.inputs = inputs;
+        }
         let plan = ijk_plan::plan(program, instance, &layout)?;
-        let (threads, temporaries) = (self.threads(), self.temporary_bytes(&plan));
-        let (program, instance) = (program.clone(), instance.clone());
-        let explainer = self.cpu().explainer();
-        Ok(Explanation { signature, program, instance, plan, explainer, threads, temporaries })
+        Ok(self.explained_plan(plan))
+    }
+
+    /// A plan that runs once.
+    pub(crate) fn explained_plan(&self, plan: Plan) -> ExplainedPlan {
+        let temporaries = self.temporary_bytes(&plan);
+        ExplainedPlan { heading: String::new(), passes: 1, plan, temporaries }
     }
 }
 
 impl Explanation {
-    /// The plan.
+    /// The plan; of a program with loops, the first one.
     #[doc(hidden)]
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.parts[0].plan
     }
 
     /// The engine's choices for each executable step, in order of execution: kernel, algorithm, blocking, the sizes and
@@ -100,7 +182,11 @@ impl Explanation {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn steps(&self) -> Result<Vec<StepExplanation>, Error> {
-        Ok(self.explainer.explain(&self.plan).map_err(RunError::from)?)
+        let mut steps = Vec::new();
+        for part in &self.parts {
+            steps.extend(self.explainer.explain(&part.plan).map_err(RunError::from)?);
+        }
+        Ok(steps)
     }
 
     /// Bytes of the temporaries, including those of all blocks of a sweep that run concurrently on the
@@ -117,12 +203,13 @@ impl Explanation {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn temporary_bytes(&self) -> u64 {
-        self.temporaries
+        self.parts.iter().map(|part| part.temporaries).max().unwrap_or(0)
     }
 
-    /// Operations, and bytes read and written.
+    /// Operations, and bytes read and written, in all passes of loops.
     pub fn cost(&self) -> Cost {
-        self.plan.cost()
+        let costs = self.parts.iter().map(|part| part.plan.cost().times(part.passes));
+        costs.fold(Cost::default(), |sum, cost| sum + cost)
     }
 }
 
@@ -144,13 +231,22 @@ impl fmt::Display for Explanation {
             }
             writeln!(f)?;
         }
-        writeln!(f)?;
-        write_plan(f, &self.plan.to_string(), &self.steps().unwrap_or_default())?;
-        if self.temporaries == self.plan.temporary_bytes() {
-            return Ok(());
+        for (n, part) in self.parts.iter().enumerate() {
+            write!(f, "{}", if n > 0 { "\n\n" } else { "\n" })?;
+            if !part.heading.is_empty() {
+                writeln!(f, "{}", part.heading)?;
+            }
+            let steps = self.explainer.explain(&part.plan).unwrap_or_default();
+            write_plan(f, &part.plan.to_string(), &steps)?;
+            if part.temporaries != part.plan.temporary_bytes() {
+                let (threads, temporaries) = (self.threads, Bytes(part.temporaries));
+                write!(
+                    f,
+                    "\ntemporaries {temporaries} with {threads} threads, whose blocks have their own"
+                )?;
+            }
         }
-        let (threads, temporaries) = (self.threads, Bytes(self.temporaries));
-        write!(f, "\ntemporaries {temporaries} with {threads} threads, whose blocks have their own")
+        Ok(())
     }
 }
 

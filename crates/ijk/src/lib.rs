@@ -89,6 +89,7 @@ mod error;
 pub mod et;
 mod explain;
 mod facts;
+mod loops;
 mod lru;
 mod numbers;
 mod operations;
@@ -98,6 +99,7 @@ mod prepared;
 pub mod probe;
 mod program;
 mod recent;
+mod staged;
 #[cfg(feature = "verify")]
 pub mod verify;
 
@@ -114,6 +116,8 @@ pub use ijk_cpu::explain::{BlockSize, Reason, Resident, StepExplanation, Thresho
 pub use ijk_cpu::{Level, LevelError};
 pub use ijk_ir::{Port, Rank, Signature};
 pub use ijk_plan::Cost;
+pub use ijk_syntax::ast::LoopForm;
+pub use loops::LoopSummary;
 #[doc(hidden)]
 pub use numbers::PlainNumber;
 pub use program::Program;

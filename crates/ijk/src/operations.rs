@@ -1,7 +1,6 @@
 //! The scalar operations of a program by name, and their dependencies.
 
 use crate::error::{Operation, OperationError};
-use crate::prepared::{extents, instantiate};
 use crate::{Error, Program};
 use ijk_ir::PointSet;
 use ijk_ir::core::{self as ir, ArrayId, Instance};
@@ -273,11 +272,11 @@ impl Program {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn operations(&self, arguments: &[(DType, &[usize])]) -> Result<Operations, Error> {
-        let program = self.lowered();
-        let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
-        let instance = instantiate(program, &arguments)?;
+        let (program, instance, origins) = self.written_out(arguments)?;
         let inputs = (0..self.arity()).map(|n| n.to_string());
-        Ok(Operations::new(program.clone(), instance, inputs, self.paths()))
+        let path = |n: &Option<usize>| n.map_or(String::new(), |n| self.paths()[n].clone());
+        let paths: Vec<String> = origins.iter().map(path).collect();
+        Ok(Operations::new(program.into_owned(), instance, inputs, &paths))
     }
 }
 

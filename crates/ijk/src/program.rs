@@ -3,6 +3,7 @@
 use crate::cache::PlanCache;
 use crate::error::has_errors;
 use crate::prepared::{extents, instantiate};
+use crate::staged::StagedCache;
 use crate::{Arguments, Engine, Error};
 use ijk_ir::Signature;
 use ijk_ir::compose::Composed;
@@ -37,6 +38,10 @@ use std::sync::Arc;
 /// | [`f.fanout(&g)`](Self::fanout) | `f & g` | `f & g` |
 /// | [`f.pair(&g)`](Self::pair) | `f \| g` | `f \| g` |
 /// | [`f.swap()`](Self::swap) | `!f` | `~f` |
+/// | [`f.repeat(10)`](Self::repeat) | | `@repeat{10} f` |
+/// | [`f.fold()`](Self::fold) | | `@fold f` |
+/// | [`f.scan()`](Self::scan) | | `@scan f` |
+/// | [`f.looped(…)`](Self::looped) | | `@scan{10}(f, 1)` |
 #[derive(Clone)]
 pub struct Program {
     inner: Arc<ProgramData>,
@@ -52,6 +57,8 @@ struct ProgramData {
     /// For each statement the path of bindings that it is in.
     paths: RaceCell<Vec<String>>,
     plans: PlanCache,
+    /// The steps of a program with loops.
+    staged: StagedCache,
 }
 
 impl Program {
@@ -72,8 +79,9 @@ impl Program {
 
     /// A composition of programs.
     pub(crate) fn from_composed(composed: Composed) -> Self {
-        let (program, signature, warnings, paths, plans) = Default::default();
-        let inner = ProgramData { composed, program, signature, warnings, paths, plans };
+        let (program, signature, warnings, paths) = Default::default();
+        let (plans, staged) = Default::default();
+        let inner = ProgramData { composed, program, signature, warnings, paths, plans, staged };
         Self { inner: Arc::new(inner) }
     }
 
@@ -287,6 +295,11 @@ impl Program {
         }
     }
 
+    /// True if some part of the program runs once for each pass of a loop.
+    pub(crate) fn has_loops(&self) -> bool {
+        !self.lowered().loops.is_empty()
+    }
+
     pub(crate) fn composed(&self) -> &Composed {
         &self.inner.composed
     }
@@ -294,6 +307,10 @@ impl Program {
     /// For each statement the path of bindings that it is in.
     pub(crate) fn paths(&self) -> &[String] {
         self.inner.paths.get_or_init(|| self.composed().paths())
+    }
+
+    pub(crate) fn staged(&self) -> &StagedCache {
+        &self.inner.staged
     }
 
     pub(crate) fn plans(&self) -> &PlanCache {

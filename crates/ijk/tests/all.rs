@@ -17,6 +17,7 @@ mod et_random;
 mod et_row_loops;
 mod et_suite;
 mod examples;
+mod i_loops;
 mod large;
 mod macros;
 mod narrow;

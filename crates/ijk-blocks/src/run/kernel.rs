@@ -235,6 +235,7 @@ fn lower(work: Work, inputs: &[KernelInput], continues: bool) -> (Program, Insta
         dtypes: arrays.iter().map(|(dtype, _)| *dtype).collect(),
         shapes: arrays.into_iter().map(|(_, shape)| shape).collect(),
         extents: vec![work.extents.iter().map(|&n| n as u64).collect()],
+        passes: Vec::new(),
     };
     (program, instance)
 }

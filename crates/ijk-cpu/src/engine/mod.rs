@@ -10,7 +10,7 @@ mod run;
 pub use allocate::Results;
 pub use builder::EngineBuilder;
 pub use compiled::Compiled;
-pub use loops::{CompiledLoop, LoopArgument};
+pub use loops::{CompiledLoop, LoopArgument, PassOrder};
 pub(crate) use run::PlanRun;
 
 use crate::check::Layout;

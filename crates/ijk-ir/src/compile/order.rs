@@ -123,9 +123,9 @@ fn post_order(program: &Program, root: NodeId) -> Vec<NodeId> {
     let mut pending = vec![root];
     while let Some(id) = pending.pop() {
         reversed.push(id);
-        match program.node(id).kind {
-            NodeKind::Swap(of) => pending.push(of),
-            NodeKind::Combine { left, right, .. } => pending.extend([left, right]),
+        match &program.node(id).kind {
+            NodeKind::Swap(of) | NodeKind::Loop(_, of) => pending.push(*of),
+            NodeKind::Combine { left, right, .. } => pending.extend([*left, *right]),
             _ => {}
         }
     }

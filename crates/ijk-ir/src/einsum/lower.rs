@@ -45,7 +45,7 @@ impl<'a> EinsumLowering<'a> {
         let instance = Instance {
             dtypes: vec![dtype; count],
             shapes: product.shapes.clone(),
-            extents: Vec::new(),
+            ..Instance::default()
         };
         Self { product, dtype, steps, program, instance }
     }

@@ -6,7 +6,7 @@
 
 use super::{bounds, messages};
 use crate::core::{
-    ArrayId, Atom, AxisId, Dim, IndexExpr, Init, Pin, Program, ScalarNode, Statement,
+    ArrayId, Atom, AxisId, Dim, IndexExpr, Init, Pin, Program, ProgramItem, ScalarNode, Statement,
 };
 use crate::interval::{Interval, div_up, range_without};
 use ijk_syntax::Diagnostic;
@@ -14,7 +14,7 @@ use ijk_types::DType;
 use std::collections::{HashMap, VecDeque};
 
 /// Stands for an extent that is not known yet; no extent is so large.
-const UNKNOWN: u64 = u64::MAX;
+pub(super) const UNKNOWN: u64 = u64::MAX;
 
 /// Where a letter's extent comes from.
 #[derive(Clone, Copy, Debug)]
@@ -34,33 +34,38 @@ pub struct NamedExtent {
     pub place: crate::core::Span,
 }
 
+/// An unknown that something waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Resource {
+pub(super) enum Resource {
     Name(u32),
     Array(ArrayId),
 }
 
-enum Attempt {
+/// Outcome of an attempt to solve a statement, or an end of a loop.
+pub(super) enum Attempt {
     Solved,
     Failed,
     /// For any of these.
     Waits(Vec<Resource>),
 }
 
-/// For each array its shape, for each statement the extents of its domain.
-pub type Solved = (Vec<Vec<u64>>, Vec<Vec<u64>>);
+/// For each array its shape, for each statement the extents of its domain, for each loop its passes.
+pub type Solved = (Vec<Vec<u64>>, Vec<Vec<u64>>, Vec<u64>);
 
 /// Finds extents and shapes.
 pub struct Solver<'a> {
-    program: &'a Program,
-    dtypes: &'a [DType],
-    shapes: Vec<Option<Vec<u64>>>,
+    pub(super) program: &'a Program,
+    pub(super) dtypes: &'a [DType],
+    pub(super) shapes: Vec<Option<Vec<u64>>>,
     extents: Vec<Vec<u64>>,
-    names: Vec<Option<NamedExtent>>,
+    pub(super) passes: Vec<u64>,
+    pub(super) names: Vec<Option<NamedExtent>>,
+    /// Statements, and parts of loops: positions in `items`.
     waiting: HashMap<Resource, Vec<usize>>,
     ready: VecDeque<usize>,
+    items: Vec<ProgramItem>,
     finished: Vec<bool>,
-    errors: Vec<Diagnostic>,
+    pub(super) errors: Vec<Diagnostic>,
 }
 
 impl<'a> Solver<'a> {
@@ -74,22 +79,25 @@ impl<'a> Solver<'a> {
         for (id, shape) in program.inputs.iter().zip(arguments) {
             shapes[id.0 as usize] = Some(shape.to_vec());
         }
+        let items = program.items();
         Self {
             program,
             dtypes,
             shapes,
             extents: vec![Vec::new(); program.statements.len()],
+            passes: vec![0; program.loops.len()],
             names: vec![None; program.extent_names.len()],
             waiting: HashMap::new(),
             ready: VecDeque::new(),
-            finished: vec![false; program.statements.len()],
+            finished: vec![false; items.len()],
+            items,
             errors: Vec::new(),
         }
     }
 
     /// Everything, or every error.
     pub fn solve(mut self) -> Result<Solved, Vec<Diagnostic>> {
-        for n in 0..self.program.statements.len() {
+        for n in 0..self.items.len() {
             self.step(n);
         }
         while let Some(n) = self.ready.pop_front() {
@@ -104,28 +112,35 @@ impl<'a> Solver<'a> {
             return Err(self.errors);
         }
         let shapes = self.shapes.into_iter().map(Option::unwrap_or_default).collect();
-        Ok((shapes, self.extents))
+        Ok((shapes, self.extents, self.passes))
     }
 
     fn step(&mut self, n: usize) {
-        let statement = &self.program.statements[n];
-        let mut extents = std::mem::take(&mut self.extents[n]);
-        match self.statement(statement, &mut extents) {
-            Attempt::Solved => {
-                self.finished[n] = true;
-                self.wake(Resource::Array(statement.out));
+        let attempt = match self.items[n] {
+            ProgramItem::Statement(at) => {
+                let statement = &self.program.statements[at];
+                let mut extents = std::mem::take(&mut self.extents[at]);
+                let attempt = self.statement(statement, &mut extents);
+                self.extents[at] = extents;
+                if matches!(attempt, Attempt::Solved) {
+                    self.wake(Resource::Array(statement.out));
+                }
+                attempt
             }
-            Attempt::Failed => self.finished[n] = true,
+            ProgramItem::Begin(at) => self.begin_loop(&self.program.loops[at]),
+            ProgramItem::End(at) => self.end_loop(at, &self.program.loops[at]),
+        };
+        match attempt {
+            Attempt::Solved | Attempt::Failed => self.finished[n] = true,
             Attempt::Waits(resources) => {
                 for resource in resources {
                     self.waiting.entry(resource).or_default().push(n);
                 }
             }
         }
-        self.extents[n] = extents;
     }
 
-    fn wake(&mut self, resource: Resource) {
+    pub(super) fn wake(&mut self, resource: Resource) {
         if !self.waiting.is_empty()
             && let Some(statements) = self.waiting.remove(&resource)
         {
@@ -182,7 +197,7 @@ impl<'a> Solver<'a> {
         matches!(resource, Resource::Name(name) if self.names[name as usize].is_some())
     }
 
-    fn shape(&self, id: ArrayId) -> Option<&[u64]> {
+    pub(super) fn shape(&self, id: ArrayId) -> Option<&[u64]> {
         self.shapes[id.0 as usize].as_deref()
     }
 
@@ -304,7 +319,11 @@ impl<'a> Solver<'a> {
         if let Some(n) = self.finished.iter().position(|finished| !finished)
             && self.errors.is_empty()
         {
-            self.errors.push(messages::unsolved(&self.program.statements[n]));
+            let span = match self.items[n] {
+                ProgramItem::Statement(at) => self.program.statements[at].span,
+                ProgramItem::Begin(at) | ProgramItem::End(at) => self.program.loops[at].span,
+            };
+            self.errors.push(messages::unsolved(span));
         }
     }
 }

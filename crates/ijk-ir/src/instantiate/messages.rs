@@ -2,22 +2,80 @@
 
 use super::extents::{ExtentOrigin, NamedExtent};
 use crate::codes;
-use crate::core::{Access, ArrayId, Pin, Program, ScalarId, ScalarNode, Statement, TypeTerm};
+use crate::core::{
+    Access, ArrayId, Iteration, Pin, Program, ScalarId, ScalarNode, Statement, TypeTerm,
+};
 use crate::display::{binary_name, index_text, literal_text, monoid_name, unary_name};
 use crate::interval::Interval;
 use crate::text::{quote, slice};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{BinaryOp, DType, Literal, Reducer, TypeSet};
 
-/// `argument 2`, or `` the result of `ij*i~ij` `` where the array is no argument.
-fn array_text(program: &Program, id: ArrayId) -> String {
-    match program.inputs.iter().position(|input| *input == id) {
-        Some(n) => format!("argument {}", n + 1),
-        None => {
-            let span = program.arrays[id.0 as usize].span.into();
-            format!("the result of {}", quote(&program.source, span, "an expression"))
+/// `argument 2`, `a row of argument 3`, `state 1`, or `` the result of `ij*i~ij` ``.
+pub(super) fn array_text(program: &Program, id: ArrayId) -> String {
+    if let Some(n) = program.inputs.iter().position(|input| *input == id) {
+        return format!("argument {}", n + 1);
+    }
+    for own in &program.loops {
+        if let Some(n) = own.states.iter().position(|state| state.current == id) {
+            return format!("state {} of {}", n + 1, loop_text(program, own));
+        }
+        if let Some(swept) = own.swept.iter().find(|swept| swept.row == id) {
+            return format!("a row of {}", array_text(program, swept.of));
+        }
+        if let Some(n) = own.states.iter().position(|state| state.result == id) {
+            return format!("result {} of {}", n + 1, loop_text(program, own));
         }
     }
+    let span = program.arrays[id.0 as usize].span.into();
+    format!("the result of {}", quote(&program.source, span, "an expression"))
+}
+
+/// The loop as it stands in the source.
+fn loop_text(program: &Program, own: &Iteration) -> String {
+    quote(&program.source, own.span.into(), "the loop")
+}
+
+/// Numbers of passes that differ.
+#[cold]
+pub fn passes(
+    program: &Program,
+    own: &Iteration,
+    first: &(u64, String),
+    second: &(u64, String),
+) -> Diagnostic {
+    let message = format!(
+        "{} has {} passes by {}, but {} by {}",
+        loop_text(program, own),
+        first.0,
+        first.1,
+        second.0,
+        second.1
+    );
+    codes::LOOP_EXTENTS.error(own.span.into(), message)
+}
+
+/// A state whose next value has another shape.
+#[cold]
+pub fn state_shape(
+    program: &Program,
+    own: &Iteration,
+    n: usize,
+    (current, next): (&[u64], &[u64]),
+) -> Diagnostic {
+    let (before, after) = (own.states[n].current, own.states[n].next);
+    let message = format!(
+        "state {} of {} changes its shape: it is {}, and {} in the next pass",
+        n + 1,
+        loop_text(program, own),
+        shape_text(current),
+        shape_text(next)
+    );
+    let place = |id: ArrayId| program.arrays[id.0 as usize].span.into();
+    codes::STATE_SHAPE
+        .error(place(after), message)
+        .with_label(format!("its next value: {}", shape_text(next)))
+        .with_related(place(before), shape_text(current))
 }
 
 fn input_span(program: &Program, n: usize) -> Span {
@@ -295,15 +353,16 @@ pub fn undetermined(statement: &Statement, axis: usize) -> Diagnostic {
 }
 
 #[cold]
-pub fn unsolved(statement: &Statement) -> Diagnostic {
+pub fn unsolved(span: crate::core::Span) -> Diagnostic {
     let message = "the extents of this expression's letters are not determined";
-    codes::UNSOLVED.error(statement.span.into(), message)
+    codes::UNSOLVED.error(span.into(), message)
 }
 
 #[cold]
 pub fn unsolved_name(program: &Program, name: u32) -> Diagnostic {
     let axes = program.statements.iter().flat_map(|s| &s.domain);
-    let place = axes.flat_map(|axis| &axis.pins).find_map(|pin| match pin {
+    let passes = program.loops.iter().filter_map(|own| own.passes.as_ref());
+    let place = axes.flat_map(|axis| &axis.pins).chain(passes).find_map(|pin| match pin {
         Pin::Name(n, span) if *n == name => Some(*span),
         _ => None,
     });

@@ -17,7 +17,8 @@ pub struct ExtentNames {
 }
 
 impl ExtentNames {
-    fn id(&mut self, name: &str) -> u32 {
+    /// The number of a name.
+    pub fn id(&mut self, name: &str) -> u32 {
         if let Some(id) = self.ids.get(name) {
             return *id;
         }

@@ -6,7 +6,8 @@
 //! what the engine does for such domains, bit for bit. Wherever something is out of the ordinary
 //! (an extent does not agree, a division fails) the loops are left for the engine, which says so.
 //!
-//! Only letters alone are written as loops; programs with arithmetic in brackets go to the engine.
+//! Only letters alone are written as loops; programs with arithmetic in brackets, or with loops of their own, go to the
+//! engine.
 
 mod fuse;
 mod loops;
@@ -43,6 +44,7 @@ impl Small {
     /// For a program: nothing where it can't be computed in line.
     pub fn new(program: &Program, types: &Types, form: Form) -> Self {
         let simple = program.statements.len() <= MOST_STATEMENTS
+            && program.loops.is_empty()
             && program.statements.iter().all(|s| is_simple(program, s))
             && program.outputs.iter().all(|output| !program.inputs.contains(output));
         let Some(real) = real::requirements(program).filter(|_| simple) else {

@@ -1,5 +1,6 @@
 //! Comparison of surface evaluator, core interpreter and engines on a case.
 
+use super::stages;
 use crate::generate::Input;
 use crate::generate::i::Case;
 use crate::{EvalError, Evaluation, Value, evaluate_bounded, interpret};
@@ -24,6 +25,8 @@ pub struct Contender<'a> {
     pub group: u64,
     /// True if it evaluates values as written.
     pub strict: bool,
+    /// True if it runs programs with loops.
+    pub loops: bool,
     /// The engine.
     pub run: Box<Engine<'a>>,
 }
@@ -35,13 +38,23 @@ impl<'a> Contender<'a> {
         group: u64,
         run: impl FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a,
     ) -> Self {
-        Self { who, group, strict: false, run: Box::new(run) }
+        Self { who, group, strict: false, loops: false, run: Box::new(run) }
     }
 
     /// The same engine, which evaluates values as written.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { strict: true, ..self }
+    }
+
+    /// The same engine, which runs programs with loops, too.
+    #[must_use]
+    pub fn with_loops(self) -> Self {
+        Self { loops: true, ..self }
+    }
+
+    fn takes(&self, lowered: &Lowered) -> bool {
+        self.loops || lowered.program.loops.is_empty()
     }
 }
 
@@ -204,7 +217,7 @@ fn agree_on_failure(
     if let Ok(_) | Err(EvalError::Core(_)) = interpreted(lowered, case) {
         return failure("the interpreter", "there is a value");
     }
-    for engine in engines {
+    for engine in engines.iter_mut().filter(|engine| engine.takes(lowered)) {
         if (engine.run)(lowered, &case.inputs).is_ok() {
             return failure(engine.who, "there is a value");
         }
@@ -227,6 +240,7 @@ fn agree_on_values(
     let literal = interpreted(lowered, case)
         .map_err(|error| failure("the interpreter", error.to_string()))?;
     same_results("the interpreter", truth, &literal, Requirement::Bits)?;
+    agree_on_loops(case, truth, lowered)?;
     // Engines round what reduces narrow floating-point numbers once, and take log-sum-exps relative to the greatest.
     let half = |t: &DType| matches!(t, DType::F16 | DType::BF16);
     let log_sum = |s: &Statement| s.reduce == Some(Reducer::Monoid(Monoid::LogAddExp));
@@ -234,7 +248,8 @@ fn agree_on_values(
         lowered.instance.dtypes.iter().any(half) || lowered.program.statements.iter().any(log_sum);
     let small = truth.most_points <= SMALL_DOMAIN && !otherwise;
     let mut firsts: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
-    for Contender { who, group, strict, run } in engines {
+    for contender in engines.iter_mut().filter(|engine| engine.takes(lowered)) {
+        let Contender { who, group, strict, run, .. } = contender;
         let found = run(lowered, &case.inputs).map_err(|found| failure(who, found))?;
         let precision = match (small, strict) {
             (true, _) => Requirement::Bits,
@@ -246,6 +261,27 @@ fn agree_on_values(
             Some(first) => same_as_first(who, first, &found)?,
             None => drop(firsts.insert(*group, found)),
         }
+    }
+    Ok(())
+}
+
+/// Compares the stages of a program with loops, and its passes written out.
+fn agree_on_loops(case: &Case, truth: &Evaluation, lowered: &Lowered) -> Result<(), Disagreement> {
+    let Lowered { program, instance, .. } = lowered;
+    if program.loops.is_empty() {
+        return Ok(());
+    }
+    let values = case.values();
+    let staged = Some(stages::by_stages(program, instance, &values));
+    let written = stages::written_out(program, instance, &values);
+    for (who, found) in [("the stages", staged), ("the passes written out", written)] {
+        let Some(found) = found else { continue };
+        let expected = "a value".to_owned();
+        let found = found.map_err(|error| {
+            let found = error.to_string();
+            Disagreement::Failure { who, found, expected }
+        })?;
+        same_results(who, truth, &found, Requirement::Bits)?;
     }
     Ok(())
 }

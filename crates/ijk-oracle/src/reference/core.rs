@@ -5,7 +5,9 @@ use crate::EvalError;
 use crate::reference::order;
 use crate::reference::surface::advance;
 use crate::reference::value::{Value, as_i64, position, zero};
-use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
+use ijk_ir::core::{
+    Access, Axis, IndexExpr, Init, Instance, Program, ProgramItem, ScalarNode, Statement,
+};
 use ijk_types::{DType, Literal, Monoid, Order, Reducer, Scalar, random, scalar};
 
 /// The results of a core program for some arguments, combined in lexicographic order of the points of each domain with
@@ -19,10 +21,7 @@ pub fn interpret(
     inputs: &[Value],
 ) -> Result<Vec<Value>, EvalError> {
     let mut memory = Memory::new(program, instance, inputs)?;
-    for (statement, extents) in program.statements.iter().zip(&instance.extents) {
-        let result = memory.run(statement, extents)?;
-        memory.arrays[statement.out.0 as usize] = Some(result);
-    }
+    memory.items(&program.items())?;
     let output = |id: &ijk_ir::core::ArrayId| memory.get(id.0).cloned();
     program.outputs.iter().map(output).collect()
 }
@@ -54,6 +53,64 @@ impl<'a> Memory<'a> {
             arrays[at] = Some(value.clone());
         }
         Ok(Self { program, instance, arrays })
+    }
+
+    /// Runs statements and loops in order.
+    fn items(&mut self, items: &[ProgramItem]) -> Result<(), EvalError> {
+        let mut at = 0;
+        while let Some(item) = items.get(at) {
+            match *item {
+                ProgramItem::Statement(n) => {
+                    let statement = &self.program.statements[n];
+                    let result = self.run(statement, &self.instance.extents[n])?;
+                    self.arrays[statement.out.0 as usize] = Some(result);
+                }
+                ProgramItem::Begin(n) => {
+                    let end = items.iter().position(|item| *item == ProgramItem::End(n));
+                    let end = end.ok_or(EvalError::Core("a loop has no end"))?;
+                    self.passes(n, &items[at + 1..end])?;
+                    at = end;
+                }
+                ProgramItem::End(_) => return Err(EvalError::Core("a loop has no beginning")),
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Runs a loop: every pass reads the states of the pass before, and a row of each swept array.
+    fn passes(&mut self, n: usize, body: &[ProgramItem]) -> Result<(), EvalError> {
+        let own = &self.program.loops[n];
+        let mut states: Vec<Value> = Vec::new();
+        for state in &own.states {
+            states.push(self.get(state.before.0)?.clone());
+        }
+        let mut all: Vec<Vec<Scalar>> = vec![Vec::new(); states.len()];
+        for pass in 0..self.instance.passes[n] as usize {
+            for (state, value) in own.states.iter().zip(&states) {
+                self.arrays[state.current.0 as usize] = Some(value.clone());
+            }
+            for swept in &own.swept {
+                let Value { dtype, shape, data } = self.get(swept.of.0)?;
+                let shape = shape[1..].to_vec();
+                let size: usize = shape.iter().product();
+                let data = data[pass * size..(pass + 1) * size].to_vec();
+                let row = Value { dtype: *dtype, shape, data };
+                self.arrays[swept.row.0 as usize] = Some(row);
+            }
+            self.items(body)?;
+            for ((state, value), all) in own.states.iter().zip(&mut states).zip(&mut all) {
+                *value = self.get(state.next.0)?.clone();
+                all.extend_from_slice(&value.data);
+            }
+        }
+        for ((state, value), all) in own.states.iter().zip(states).zip(all) {
+            let at = state.result.0 as usize;
+            let shape = self.instance.shapes[at].iter().map(|&n| n as usize).collect();
+            let data = if own.all { all } else { value.data };
+            self.arrays[at] = Some(Value { dtype: value.dtype, shape, data });
+        }
+        Ok(())
     }
 
     fn get(&self, id: u32) -> Result<&Value, EvalError> {

@@ -67,6 +67,12 @@ pub enum EvalError {
         /// The other.
         second: u64,
     },
+    /// A state of a loop that changes an extent.
+    #[error("a state of a loop has an extent {0}, and {1} in the next pass")]
+    State(u64, u64),
+    /// Two numbers of passes of a loop.
+    #[error("a loop has {0} passes and {1}")]
+    Passes(u64, u64),
     /// Nothing determines an extent.
     #[error("nothing determines the extent of `{0}`")]
     Undetermined(String),

@@ -17,7 +17,10 @@ pub fn interpret_loop(program: &LoopProgram, arrays: &mut Vec<Value>) -> Result<
     let mut memory = Vec::new();
     for array in &program.arrays {
         memory.push(match array.local {
-            true => Value { dtype: array.dtype, shape: Vec::new(), data: vec![zero(array.dtype)] },
+            true => {
+                let shape: Vec<usize> = array.shape.iter().map(|&n| n as usize).collect();
+                Value::full(array.dtype, &shape, zero(array.dtype))
+            }
             false => given.next().ok_or(EvalError::Core("an array of a loop is missing"))?,
         });
     }

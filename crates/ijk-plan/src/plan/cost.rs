@@ -31,6 +31,18 @@ impl std::ops::Add for Cost {
     }
 }
 
+impl Cost {
+    /// That of a number of runs.
+    #[must_use]
+    pub fn times(self, runs: u64) -> Self {
+        Self {
+            operations: self.operations.saturating_mul(runs),
+            read: self.read.saturating_mul(runs),
+            written: self.written.saturating_mul(runs),
+        }
+    }
+}
+
 /// Kind of kernel of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {

@@ -18,7 +18,7 @@ pub struct Builder {
 impl Builder {
     pub fn new(dtype: DType, letters: &[(char, u64)]) -> Self {
         let program = Program { types: vec![TypeSet::ALL], ..Program::default() };
-        let instance = Instance { dtypes: vec![], shapes: vec![], extents: vec![] };
+        let instance = Instance { dtypes: vec![], shapes: vec![], extents: vec![], passes: vec![] };
         Self { program, instance, letters: letters.iter().copied().collect(), dtype }
     }
 

@@ -62,7 +62,7 @@ pub fn case(seed: u64) -> Case {
     let large = random.one_in(3);
     let case = Case {
         program: Program::default(),
-        instance: Instance { dtypes: vec![], shapes: vec![], extents: vec![] },
+        instance: Instance { dtypes: vec![], shapes: vec![], extents: vec![], passes: vec![] },
         inputs: vec![],
     };
     let mut maker = Maker { random, case, dtype, large, tables: vec![], data: vec![] };

@@ -3,22 +3,24 @@
 //! Operators wait on a stack of our own, so no program is nested too deep for the thread's.
 
 use super::{NAME_IT, Parsed, Parser};
-use crate::ast::{Combinator, Name, NodeId, NodeKind};
+use crate::ast::{Combinator, LoopHead, Name, NodeId, NodeKind};
 use crate::{Diagnostic, Span, Token, TokenKind, codes};
 
 /// Operator whose operand is not complete.
-enum Pending {
+pub(super) enum Pending {
     /// `(`.
     Group(Span),
     /// `~`.
     Swap(Span),
+    /// `@fold`, with its braces.
+    Loop(Box<LoopHead>),
     /// A combinator and its left operand.
     Combine(Combinator, OperandNode, Span),
 }
 
 /// A component that may be an operand.
 #[derive(Clone, Copy)]
-struct OperandNode {
+pub(super) struct OperandNode {
     node: NodeId,
     /// Where it stands, the parentheses around it included.
     span: Span,
@@ -52,16 +54,21 @@ impl Parser<'_> {
         }
     }
 
-    /// Any number of `~` and of `(` around components.
+    /// Any number of `~`, of loops' names, and of `(` around components.
     fn openings(&mut self, pending: &mut Vec<Pending>) -> Parsed<()> {
         loop {
             let span = self.peek(0).span;
             if self.eat('~').is_some() {
                 pending.push(Pending::Swap(span));
+            } else if let Some(form) = self.loop_form(0) {
+                pending.push(Pending::Loop(self.loop_head(form)?));
             } else if self.is(0, '(') && self.at_scalar() {
                 return Ok(());
             } else if self.eat('(').is_some() {
                 self.deepen(span, NAME_IT)?;
+                if matches!(pending.last(), Some(Pending::Loop(_))) {
+                    self.loop_groups.push(self.depth);
+                }
                 pending.push(Pending::Group(span));
                 if let Some(close) = self.eat(')') {
                     return self.fail(
@@ -76,9 +83,14 @@ impl Parser<'_> {
 
     /// Any number of `)` that close groups.
     fn closings(&mut self, pending: &mut Vec<Pending>, mut of: OperandNode) -> Parsed<OperandNode> {
-        while self.depth > 0 && self.is(0, ')') {
+        while self.depth > 0 && (self.is(0, ')') || self.is(0, ',')) {
             of = self.reduce(pending, of, 0)?;
+            if self.is(0, ',') && !self.rows(pending)? {
+                break;
+            }
             let open = pending.pop();
+            let depth = self.depth;
+            self.loop_groups.pop_if(|own| *own == depth);
             self.depth -= 1;
             let close = self.next().span;
             if let Some(Pending::Group(open)) = open {
@@ -99,6 +111,9 @@ impl Parser<'_> {
         loop {
             let (kind, span) = match pending.last() {
                 Some(&Pending::Swap(symbol)) => (NodeKind::Swap(of.node), symbol.to(of.span)),
+                Some(Pending::Loop(head)) => {
+                    (NodeKind::Loop(head.clone(), of.node), head.symbol.to(of.span))
+                }
                 Some(&Pending::Combine(combinator, left, symbol))
                     if precedence(combinator) >= least =>
                 {
@@ -181,7 +196,9 @@ impl Parser<'_> {
         if self.starts_index() && !(identity && self.peek(1).after_newline) {
             return self.index();
         }
-        if self.is(1, ',') || self.is(1, '=') || self.is_arrow(1) {
+        let counted = self.loop_groups.last() == Some(&self.depth);
+        let listed = self.is(1, ',') && !counted;
+        if listed || self.is(1, '=') || self.is_arrow(1) {
             return self.foreign();
         }
         self.next();

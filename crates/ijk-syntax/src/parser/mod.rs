@@ -8,6 +8,7 @@ mod component;
 mod compound;
 mod einsum;
 mod index;
+mod loops;
 mod number;
 mod program;
 mod scalar;
@@ -16,7 +17,7 @@ mod schedule;
 pub(crate) use component::precedence;
 pub use index::MAX_FUNCTIONS;
 
-use crate::ast::{Node, NodeId, NodeKind, Program};
+use crate::ast::{LoopForm, Node, NodeId, NodeKind, Program};
 use crate::cursor::{Abandon, Cursor, Parsed};
 use crate::lexer::lex;
 use crate::{Diagnostic, Function, Span, Token, TokenKind, codes};
@@ -58,6 +59,7 @@ pub fn parse_tokens(source: &str, tokens: &[Token]) -> (Program, Vec<Diagnostic>
         names: HashMap::new(),
         scheduled: false,
         functions: 0,
+        loop_groups: Vec::new(),
     };
     parser.program();
     (parser.program, parser.cursor.finish())
@@ -72,6 +74,8 @@ struct Parser<'s> {
     scheduled: bool,
     /// Number of functions in the current index expression.
     functions: usize,
+    /// Depths of the open groups of loops, in which a number may follow a comma.
+    loop_groups: Vec<usize>,
 }
 
 impl<'s> Deref for Parser<'s> {
@@ -122,6 +126,7 @@ impl Parser<'_> {
         match self.at_name(ahead) {
             None => self.symbol(ahead).is_some() || self.is(ahead, '@'),
             Some(name) if number::constant(name).is_some() => false,
+            Some(name) if LoopForm::from_name(name).is_some() => false,
             Some(name) => {
                 let unary = Function::from_name(name).is_some_and(|f| f.operands().1 != 2);
                 !(unary && self.peek(ahead).after_newline)

@@ -34,6 +34,7 @@ impl Parser<'_> {
         let (from, nodes, errors) = (self.at, self.program.nodes.len(), self.report.errors());
         let start = self.peek(0).span;
         self.depth = 0;
+        self.loop_groups.clear();
         let name = self.binding_name();
         let value = match self.item_value(name.as_ref()) {
             Ok(value) => value,

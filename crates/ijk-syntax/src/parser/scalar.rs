@@ -78,7 +78,7 @@ impl Parser<'_> {
                 TokenKind::End | TokenKind::Chain | TokenKind::Compose => return false,
                 TokenKind::Punct('~' | '&' | '|' | ';' | ':' | '=') => return false,
                 TokenKind::Punct('.') if operand => return false,
-                _ if self.is_arrow(ahead) => return false,
+                _ if self.is_arrow(ahead) || self.loop_form(ahead).is_some() => return false,
                 _ if brackets == 0 && (self.symbol(ahead).is_some() || self.is(ahead, '@')) => {
                     function = true;
                 }

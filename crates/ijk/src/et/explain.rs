@@ -3,9 +3,37 @@
 use super::segments::{self, Segment, SegmentStage};
 use super::{Bindings, Program, Shapes};
 use crate::{Engine, Error, Explanation, Operations};
+use ijk_cpu::{PassOrder, RunError};
 use ijk_ir::core::{Loop, LoopStep};
-use ijk_ir::et::Stage;
+use ijk_ir::et::{LoopStage, Stage};
+use ijk_plan::{LoopOptions, c_strides};
 use ijk_syntax::Diagnostic;
+use ijk_tensor::TensorView;
+
+/// Strides of a bound array; none for an outline, whose elements are one.
+fn strides(bound: &Option<&TensorView<'_>>) -> Option<Vec<isize>> {
+    let view = bound.as_ref()?;
+    let outline = view.len() > 1 && view.strides().iter().all(|&stride| stride == 0);
+    (!outline).then(|| view.strides().to_vec())
+}
+
+/// The order of the passes of each loop, for arrays of these strides, or in C order.
+fn orders(
+    engine: &Engine,
+    stage: &LoopStage,
+    given: &[Option<Vec<isize>>],
+) -> Result<Vec<PassOrder>, Error> {
+    let program = &stage.program;
+    let outer = program.arrays.iter().zip(&stage.arrays).filter(|(array, _)| !array.local);
+    let strides = outer.map(|(array, at)| {
+        let own = at.and_then(|at| given[at].clone());
+        own.unwrap_or_else(|| c_strides(&array.shape))
+    });
+    let strides: Vec<Vec<isize>> = strides.collect();
+    let (memory_limit, strict) = (engine.memory_limit(), engine.is_strict());
+    let plan = ijk_plan::plan_loop(program, &strides, LoopOptions { memory_limit, strict })?;
+    Ok(engine.cpu().compile_loop(&plan).map_err(RunError::from)?.orders())
+}
 
 impl Program {
     /// The operations of the program for arrays of these types and shapes, by the names of their arrays: a statement
@@ -40,7 +68,7 @@ impl Program {
         Ok(Operations::new(program, instance, inputs.into_iter(), &names))
     }
 
-    /// Explains a run on an engine with arrays of these types and shapes: one explanation for each stage of the
+    /// Explains a run on an engine with arrays of these types and shapes, and the strides of those that are bound: one explanation for each stage of the
     /// program. There is one stage, or none if nothing is assigned; a loop has one for each update of its passes.
     ///
     /// # Errors
@@ -63,15 +91,30 @@ impl Program {
         let segment = self.segment(bindings)?;
         let signature = self.signature().to_string().replace('\n', "; ");
         let mut explained = Vec::new();
+        let mut given: Vec<Option<Vec<isize>>> =
+            self.bound(bindings)?.iter().map(strides).collect();
         for stage in &segment.stages {
             match stage {
-                SegmentStage::Run(stage, _) => explained.push(engine.explain_instance(
-                    signature.clone(),
-                    &stage.program,
-                    &stage.instance,
-                )?),
+                SegmentStage::Run(stage, _) => {
+                    let (program, instance) = (&stage.program, &stage.instance);
+                    let inputs = stage.inputs.iter().zip(&program.inputs);
+                    let strides = inputs.map(|(&at, id)| {
+                        let own = given[at].clone();
+                        own.unwrap_or_else(|| c_strides(&instance.shapes[id.0 as usize]))
+                    });
+                    let strides = Some(strides.collect());
+                    let signature = signature.clone();
+                    explained.push(engine.explain_instance(signature, program, instance, strides)?);
+                    stage.outputs.iter().for_each(|&at| given[at] = None);
+                }
                 SegmentStage::Loop(stage, _) => {
-                    self.explain_steps(engine, "", &stage.program.root, &mut explained)?;
+                    let changed = stage.program.arrays.iter().zip(&stage.arrays);
+                    for (_, at) in changed.filter(|(array, _)| array.changes) {
+                        at.iter().for_each(|&at| given[at] = None);
+                    }
+                    let mut orders = orders(engine, stage, &given)?.into_iter();
+                    let root = &stage.program.root;
+                    self.explain_steps((engine, &mut orders), "", root, &mut explained)?;
                 }
             }
         }
@@ -81,7 +124,7 @@ impl Program {
     /// Explains the updates of a loop.
     fn explain_steps(
         &self,
-        engine: &Engine,
+        (engine, orders): (&Engine, &mut std::vec::IntoIter<PassOrder>),
         around: &str,
         own: &Loop,
         explained: &mut Vec<Explanation>,
@@ -90,11 +133,13 @@ impl Program {
         let sign = if own.descending { "-" } else { "" };
         let until = if own.until.is_some() { " at most" } else { "" };
         let passes = own.passes();
-        let header = format!("{around}LOOP {sign}{}: {passes} passes{until}; ", names.join(","));
+        let order = orders.next().unwrap_or(PassOrder::Passes);
+        let names = names.join(",");
+        let header = format!("{around}LOOP {sign}{names}: {passes} passes{until}, {order}; ");
         for step in &own.steps {
             let (update, beside) = match step {
                 LoopStep::Loop(inner) => {
-                    self.explain_steps(engine, &header, inner, explained)?;
+                    self.explain_steps((engine, &mut *orders), &header, inner, explained)?;
                     continue;
                 }
                 LoopStep::Update(update) => (update, ""),
@@ -107,7 +152,7 @@ impl Program {
             let statements: Vec<String> = update.program.statements.iter().map(text).collect();
             let signature = format!("{header}{}{beside}", statements.join("; "));
             let (program, instance) = (&update.program, &update.instance);
-            explained.push(engine.explain_instance(signature, program, instance)?);
+            explained.push(engine.explain_instance(signature, program, instance, None)?);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use ijk_tensor::Tensor;
 ///
 /// # Errors
 /// If not, one that quotes the largest array.
-pub(super) fn fits(
+pub(crate) fn fits(
     stage: &Stage,
     temporaries: u64,
     held: u64,
@@ -30,7 +30,7 @@ pub(super) fn fits(
 ///
 /// # Errors
 /// If not, one that quotes its header.
-pub(super) fn loop_fits(
+pub(crate) fn loop_fits(
     stage: &LoopStage,
     temporaries: u64,
     held: u64,
@@ -44,6 +44,22 @@ pub(super) fn loop_fits(
     Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![diagnostic]))))
 }
 
+/// Checks that a copy of an array fits if `needed` bytes do.
+///
+/// # Errors
+/// If not, one that quotes what the array is.
+pub(crate) fn copy_fits(
+    source: &str,
+    span: Span,
+    needed: u64,
+    most: Option<Most>,
+) -> Result<(), Error> {
+    let Some(most) = most.filter(|most| !most.suffices(needed)) else { return Ok(()) };
+    let diagnostic =
+        Diagnostic::error(span, most.message(needed)).with_label("copied before a loop");
+    Err(Error::Memory(Box::new(Report::new(source, vec![diagnostic]))))
+}
+
 /// Bytes of a stage's results and temporaries, and `held` bytes.
 pub(super) fn needed(stage: &Stage, temporaries: u64, held: u64) -> u64 {
     let results = stage.program.outputs.iter().map(|&id| bytes(stage, id));
@@ -52,7 +68,7 @@ pub(super) fn needed(stage: &Stage, temporaries: u64, held: u64) -> u64 {
 
 /// Upper bound, in bytes, of the arrays of a run.
 #[derive(Clone, Copy)]
-pub(super) struct Most {
+pub(crate) struct Most {
     bytes: u64,
     /// True for the limit of the engine, false for the memory available to the run.
     limit: bool,
@@ -112,7 +128,7 @@ fn bytes(stage: &Stage, id: ArrayId) -> u64 {
 }
 
 /// Bytes of a tensor.
-pub(super) fn taken(tensor: &Tensor) -> u64 {
+pub(crate) fn taken(tensor: &Tensor) -> u64 {
     let size = tensor.dtype().size() as u64;
     tensor.shape().iter().fold(size, |n, &extent| n.saturating_mul(extent as u64))
 }

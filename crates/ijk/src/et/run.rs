@@ -11,20 +11,20 @@ use crate::engine::planning;
 use crate::prepared::{Prepared, PreparedLoop};
 use crate::{Engine, Error, Views};
 use ijk_cpu::{Fault, LoopArgument, RunError};
-use ijk_ir::et::{Checked, LoopStage};
+use ijk_ir::et::LoopStage;
 use ijk_plan::PlanError;
 use ijk_tensor::{Tensor, TensorView};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The current version of an array.
-enum Version<'b, 'a> {
+pub(crate) enum Version<'b, 'a> {
     Bound(&'b TensorView<'a>),
     Owned(Tensor),
 }
 
 impl Version<'_, '_> {
-    fn view(&self) -> TensorView<'_> {
+    pub(crate) fn view(&self) -> TensorView<'_> {
         match self {
             Self::Bound(view) => (*view).clone(),
             Self::Owned(tensor) => tensor.view(),
@@ -32,14 +32,14 @@ impl Version<'_, '_> {
     }
 
     /// Bytes that the run allocated for it.
-    fn held(&self) -> u64 {
+    pub(crate) fn held(&self) -> u64 {
         match self {
             Self::Bound(_) => 0,
             Self::Owned(tensor) => memory::taken(tensor),
         }
     }
 
-    fn into_tensor(self) -> Result<Tensor, Error> {
+    pub(crate) fn into_tensor(self) -> Result<Tensor, Error> {
         match self {
             Self::Bound(view) => Ok(view.to_tensor()?),
             Self::Owned(tensor) => Ok(tensor),
@@ -97,7 +97,8 @@ impl Segment {
             let (stage, plans) = match stage {
                 SegmentStage::Run(stage, plans) => (stage, plans),
                 SegmentStage::Loop(stage, plans) => {
-                    run_loop(engine, checked, (stage, plans), versions, most)?;
+                    let done = run_loop(engine, (stage, plans), versions, most);
+                    done.map_err(|error| faults::located_in_loop(checked, &stage.program, error))?;
                     continue;
                 }
             };
@@ -127,9 +128,8 @@ impl Segment {
 }
 
 /// Runs a loop on the present versions, which it changes.
-fn run_loop(
+pub(crate) fn run_loop(
     engine: &Engine,
-    checked: &Checked,
     (stage, plans): (&LoopStage, &PlanCache<PreparedLoop>),
     versions: &mut [Option<Version<'_, '_>>],
     most: Option<Most>,
@@ -175,7 +175,7 @@ fn run_loop(
         }
         done => done,
     };
-    done.map_err(|error| faults::located_in_loop(checked, &stage.program, error))?;
+    done?;
     drop(views);
     for (at, tensor) in owned {
         versions[at] = Some(Version::Owned(tensor));

@@ -127,6 +127,38 @@ impl CompiledLoop {
     pub fn plans(&self) -> usize {
         self.updates
     }
+
+    /// The order in which passes run: of each loop, outer ones first.
+    pub fn orders(&self) -> Vec<PassOrder> {
+        let mut orders = Vec::new();
+        self.root.add_orders(&mut orders);
+        orders
+    }
+}
+
+/// Order in which the passes of a loop run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassOrder {
+    /// Pass after pass.
+    Passes,
+    /// A block of rows runs all passes before the next block begins.
+    Rows {
+        /// Number of rows of a block.
+        block: usize,
+    },
+    /// Passes of the loop and the one in it run along diagonals.
+    Diagonals,
+}
+
+/// Words for `ijk explain`.
+impl std::fmt::Display for PassOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Passes => f.write_str("pass after pass"),
+            Self::Rows { block } => write!(f, "{block} rows at a time run through all passes"),
+            Self::Diagonals => f.write_str("passes run along diagonals of this loop and the next"),
+        }
+    }
 }
 
 impl PassProgram {
@@ -140,6 +172,27 @@ impl PassProgram {
     /// The coordinate of a pass, which counts from 0 in the order of the loop, if it has one axis.
     pub(super) fn coordinate(&self, pass: i64) -> i64 {
         if self.descending { self.extents[0] - 1 - pass } else { pass }
+    }
+
+    fn add_orders(&self, orders: &mut Vec<PassOrder>) {
+        // A loop without axes has the steps before another one.
+        if self.extents.is_empty() {
+            return self.add_inner_orders(orders);
+        }
+        orders.push(match (&self.wave, &self.interchanged) {
+            (Some(_), _) => PassOrder::Diagonals,
+            (None, Some(own)) => PassOrder::Rows { block: own.block_rows() },
+            (None, None) => PassOrder::Passes,
+        });
+        self.add_inner_orders(orders);
+    }
+
+    fn add_inner_orders(&self, orders: &mut Vec<PassOrder>) {
+        for step in &self.steps {
+            if let StepProgram::Loop(inner) = step {
+                inner.add_orders(orders);
+            }
+        }
     }
 
     /// Bytes of a block of rows that runs all passes, of this loop or one in it.

@@ -10,7 +10,7 @@ mod memory;
 mod run;
 mod waves;
 
-pub use compile::CompiledLoop;
+pub use compile::{CompiledLoop, PassOrder};
 
 use super::Engine;
 use crate::error::{PlanError, RunError};

@@ -121,6 +121,7 @@ const FEATURES: &str = "
     production: extent of a letter
     production: extent of a letter of the output
     production: fan-out
+    production: fold
     production: function called with commas
     production: function called with one operand
     production: function inside a function
@@ -162,14 +163,19 @@ const FEATURES: &str = "
     production: output of rank 6
     production: pair
     production: plus before a literal
+    production: repeat
+    production: rows of some inputs
+    production: scan
     production: sign before a constant
     production: sum
     production: swap
     production: swap of a group
     production: symbol between operands
+    production: {10} in a loop
     production: {10} in brackets
     production: {10} in operand
     production: {10} in output
+    production: {n} in a loop
     production: {n} in brackets
     production: {n} in operand
     production: {n} in output

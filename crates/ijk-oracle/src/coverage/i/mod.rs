@@ -132,7 +132,7 @@ macro_rules! kinds {
 
 // Of the others, the grammar excludes all but the last two; those are no fault of a program, or an outcome.
 kinds! {
-    Unbound Cycle Arity Rank Type Mixed Misplaced NotAffine Dropped Extents Undetermined Bounds
-    NegativeOutput Collision EmptyArg TooLarge Literal;
+    Unbound Cycle Arity Rank Type Mixed Misplaced NotAffine Dropped Extents State Passes Undetermined
+    Bounds NegativeOutput Collision EmptyArg TooLarge Literal;
     Syntax Empty Duplicate NoIndex Core Scalar
 }

@@ -41,6 +41,13 @@ impl Coverage {
                 NodeKind::Combine { .. } => "swap of a group",
                 _ => "swap",
             },
+            NodeKind::Loop(head, _) => {
+                if head.rows.is_some() {
+                    self.count("production: rows of some inputs");
+                }
+                self.extent("a loop", head.passes.as_ref());
+                head.form.name()
+            }
             NodeKind::Combine { combinator, right, .. } => {
                 if matches!(program.node(*right).kind, NodeKind::Combine { .. }) {
                     self.count("production: group on the right");

@@ -123,7 +123,7 @@ fn arity(program: &Program, known: &BTreeMap<NodeId, Ports>, id: NodeId) -> Opti
             };
             of(&program.items.iter().find(named)?.value)?
         }
-        NodeKind::Swap(f) => of(f)?,
+        NodeKind::Swap(f) | NodeKind::Loop(_, f) => of(f)?,
         NodeKind::Error => return None,
         NodeKind::Combine { combinator, left, right, .. } => {
             let (l, r) = (of(left)?, of(right)?);

@@ -5,7 +5,7 @@ use super::build::{combined, name, push};
 use super::expression::{Array, Draft, ProgramScope, draft};
 use crate::reference::surface::{Names, shapes};
 use ijk_syntax::Span;
-use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
+use ijk_syntax::ast::{Combinator, Extent, Item, LoopForm, LoopHead, NodeId, NodeKind, Program};
 use std::ops::RangeInclusive;
 
 /// A component with its input and output arrays.
@@ -99,12 +99,13 @@ impl ComponentGenerator<'_> {
         if depth == 0 {
             return self.atom(given, arity);
         }
-        match self.rng.below(20) {
+        match self.rng.below(21) {
             0..=9 => self.chain(given, arity, depth - 1),
             10..=12 => self.fanout(given, arity, depth - 1),
             13 | 14 => self.pair(given, arity, depth - 1),
             15 => self.swap(given, arity, depth - 1),
             16 | 17 => self.binding(given, arity, depth - 1),
+            18 => self.looped(given, arity, depth - 1),
             _ => self.atom(given, arity),
         }
     }
@@ -229,6 +230,64 @@ impl ComponentGenerator<'_> {
         let right = self.component(rest, right_least..=most - taken, depth)?;
         let inputs = [&left.inputs[..], &right.inputs].concat();
         self.beside(Combinator::Pair, left, right, inputs)
+    }
+
+    /// A loop over a component whose outputs are like its first inputs.
+    fn looped(&mut self, given: &[Array], arity: InputCounts, depth: usize) -> Option<Component> {
+        let rows = |array: &Array| array.1.split_first().map(|(&n, rest)| (n, rest.to_vec()));
+        // The given array after the first is swept, if it has rows.
+        let second = given.get(1).and_then(rows).filter(|(passes, _)| *passes <= 5);
+        let mut pass: Vec<Array> = given.iter().take(1).cloned().collect();
+        let row = second.as_ref().map(|(_, rest)| (given[1].0, rest.clone()));
+        pass.extend(row);
+        let most = *arity.end();
+        let body = (0..10).find_map(|_| {
+            let mark = self.mark();
+            let body = self.component(&pass, 1..=most, depth.min(1));
+            let fits = |c: &Component| c.inputs.starts_with(&c.outputs);
+            if body.as_ref().is_none_or(|body| !fits(body)) {
+                self.back(mark);
+                return None;
+            }
+            body
+        })?;
+        let states = body.outputs.len();
+        let others = body.inputs.len() - states;
+        // Given arrays decide which inputs may be swept.
+        let decided = given.len().saturating_sub(states).min(others);
+        let swept = match decided {
+            0 => self.rng.between(0, others),
+            _ if states == 1 && second.is_some() => self.rng.between(1, others),
+            _ => return None,
+        };
+        if given.len() > states + 1 && others > 1 {
+            return None;
+        }
+        let passes = match second {
+            Some((passes, _)) if decided > 0 => passes,
+            _ => self.rng.between(0, 5),
+        };
+        let named = self.scope.names.iter().find(|(_, n)| **n == passes as u64);
+        let named = named.map(|(text, _)| text.clone()).filter(|_| self.rng.chance(0.5));
+        let (all, braces) = (self.rng.chance(0.5), swept == 0 || self.rng.chance(0.3));
+        let form = match (all, swept) {
+            (true, _) => LoopForm::Scan,
+            (false, 0) if self.rng.chance(0.8) => LoopForm::Repeat,
+            (false, _) => LoopForm::Fold,
+        };
+        let braces = braces.then(|| match named {
+            Some(text) => Extent::Name(name(&text)),
+            None => Extent::Number(passes as u64, Span::default()),
+        });
+        let plain = form == LoopForm::Repeat || swept == others && self.rng.chance(0.7);
+        let rows = (!plain).then(|| (swept as u64, Span::default()));
+        let head = LoopHead { form, passes: braces, rows, symbol: Span::default() };
+        let node = push(&mut self.program, NodeKind::Loop(Box::new(head), body.node));
+        let mut looped = Component { node, ..body };
+        let inputs = looped.inputs[states..states + swept].iter_mut();
+        let outputs = looped.outputs.iter_mut().filter(|_| all);
+        inputs.chain(outputs).for_each(|array| array.1.insert(0, passes));
+        Some(looped)
     }
 
     fn beside(

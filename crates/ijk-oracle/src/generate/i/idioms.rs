@@ -169,6 +169,35 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "@argmin ij~j", arguments: &["i j"], types: ORDERED },
     Idiom { source: "i/i~i . [2*i+1]~i", arguments: &["i", "i"], types: INTEGER },
     Idiom { source: "i/i~i . @index i~i", arguments: &["i", "i"], types: INTEGER },
+    Idiom { source: "@scan (i*i~i . i+i~i)", arguments: &["d", "t d", "t d"], types: ANY },
+    Idiom { source: "@fold (i*i~i . i+i~i)", arguments: &["d", "t d", "t d"], types: ANY },
+    Idiom { source: "@repeat{4} (+(j*ij)~i)", arguments: &["i", "i i"], types: NUMBER },
+    Idiom {
+        source: "@fold((I | ~(I | I)) . (+(j*ij)~i . i+i~i . @tanh i~i), 1)",
+        arguments: &["i", "t i", "i i"],
+        types: REAL,
+    },
+    Idiom {
+        source: "@scan (>(j+ij)~i . i+i~i)",
+        arguments: &["i", "t i i", "t i"],
+        types: ORDERED,
+    },
+    Idiom { source: "@scan (@logaddexp(j+ij)~i)", arguments: &["i", "t i i"], types: REAL },
+    Idiom {
+        source: "@scan (bj*bj~bj . +bj~b . b*bj~bj)",
+        arguments: &["b j", "t b j", "t b j"],
+        types: REAL,
+    },
+    Idiom { source: "@fold (@repeat{3} (i+i~i))", arguments: &["i", "t i"], types: ANY },
+    Idiom { source: "@scan (@fold i+i~i)", arguments: &["i", "t s i"], types: ANY },
+    Idiom { source: "@scan (@scan i>i~i . +si~i)", arguments: &["i", "t s i"], types: ORDERED },
+    Idiom { source: "@repeat{4} (I & i+i~i)", arguments: &["i", "i"], types: ANY },
+    Idiom { source: "@scan{4}(~(I | i+i~i), 1)", arguments: &["i", "i", "4 i"], types: ANY },
+    Idiom {
+        source: "x: i+1~i; i*i~i . @repeat{n} (x . -i~i) . i{n}~i",
+        arguments: &["i", "i"],
+        types: NUMBER,
+    },
     Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
 ];
 

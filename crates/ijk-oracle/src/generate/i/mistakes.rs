@@ -28,6 +28,9 @@ const MISTAKES: &[Mistake] = &[
     ("identity-as-index", "I~i", &[1]),
     ("identity-bound", "I: i~i; I", &[1]),
     ("integer-too-large", "i{99999999999999999999}~i", &[1]),
+    ("loop-braces", "@repeat i~i", &[1]),
+    ("loop-count", "@fold(i~i, i)", &[1]),
+    ("loop-count", "@repeat{2}(i*i~i, 1)", &[1, 1]),
     ("not-a-letter", "i_j~i", &[1]),
     ("not-closed", "(i~i", &[1]),
     ("not-closed", "+(i*j", &[1, 1]),
@@ -82,9 +85,16 @@ const MISTAKES: &[Mistake] = &[
     ("index-of-value", "@index(i-1)~i", &[1]),
     ("index-operand", "@index ij~ij", &[2]),
     ("index-overflow", "[99999999*i*999999999999]~i", &[1]),
+    ("loop-inputs", "@repeat{2} (I & I)", &[1]),
+    ("loop-passes", "@fold i~i", &[1]),
+    ("loop-passes", "@scan(i*i~i, 0)", &[1, 1]),
+    ("loop-rank", "@scan{2} I", &[1]),
+    ("loop-swept", "@fold{2}(i*i~i, 2)", &[1, 2]),
+    ("no-type", "@repeat{2} (i*0.5~i . @i32 i~i)", &[1]),
     ("no-type", "@lt(i,j)~ij . -ij~ij", &[1, 1]),
     ("open-type", "@where(i,1,2)~i", &[1]),
     ("product-of-letters", "[i*j]~ij", &[1]),
+    ("ranks-differ", "@repeat{2} (+ij~i)", &[2]),
     ("ranks-differ", "i~i . ij~ij", &[1]),
     ("reducer-inside", "-(@argmax ij)~i", &[2]),
     ("swap-of-one", "~i~i", &[1]),
@@ -108,6 +118,10 @@ const MISTAKES: &[Mistake] = &[
     ("huge-output", "+i~[9223372036854775807*i]", &[1]),
     ("letter-conflict", "ii~i", &[2]),
     ("letter-conflict", "i{3}~i . i{4}~i", &[1]),
+    ("loop-extents", "@fold{3} (i+i~i)", &[1, 2]),
+    ("loop-extents", "@scan (i+i~i . i*i~i)", &[1, 2, 2]),
+    ("state-shape", "@repeat{2} i~[i+1]", &[1]),
+    ("state-shape", "@fold (i*j~[i+j*0])", &[1, 2]),
     ("negative-output", "i~[i-1]", &[1]),
     ("out-of-bounds", "[i+2]*i~i", &[1, 1]),
     ("stores-meet", "i*j~[i+j]", &[1, 1]),
@@ -117,6 +131,10 @@ const MISTAKES: &[Mistake] = &[
 type Beyond = (&'static str, fn() -> String);
 
 const BEYOND: &[Beyond] = &[
+    ("loops-too-deep", || {
+        let line = |n: usize| format!("a{}: @repeat{{1}} a{n}\n", n + 1);
+        format!("a0: -i~i\n{}a17", (0..17).map(line).collect::<String>())
+    }),
     ("more", || "i~i . (a".to_owned() + &" & a".repeat(600) + ")"),
     ("more-errors", || "i~; ".repeat(120)),
     ("more-warnings", || (0..120).map(|n| format!("a{n}: i\n-i~i; ")).collect()),

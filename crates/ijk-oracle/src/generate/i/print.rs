@@ -3,8 +3,8 @@
 use super::Rng;
 use ijk_syntax::Function;
 use ijk_syntax::ast::{
-    Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Item, Letter, NodeId, NodeKind,
-    Number, Operand, Position, Program,
+    Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Item, Letter, LoopHead, NodeId,
+    NodeKind, Number, Operand, Position, Program,
 };
 use std::fmt::Write;
 
@@ -91,6 +91,7 @@ impl Printer<'_> {
                 self.out.push('~');
                 self.node(*f, 3);
             }
+            NodeKind::Loop(head, of) => self.looped(head, *of),
             NodeKind::Combine { combinator, left, right, .. } => {
                 self.node(*left, level(&node.kind));
                 self.combinator(*combinator);
@@ -101,6 +102,25 @@ impl Printer<'_> {
         if parentheses {
             self.out.push(')');
         }
+    }
+
+    fn looped(&mut self, head: &LoopHead, of: NodeId) {
+        write!(self.out, "@{}", head.form.name()).expect("a string takes all");
+        match &head.passes {
+            Some(Extent::Number(n, _)) => write!(self.out, "{{{n}}}"),
+            Some(Extent::Name(name)) => write!(self.out, "{{{}}}", name.text),
+            None => Ok(()),
+        }
+        .expect("a string takes all");
+        let Some((rows, _)) = head.rows else {
+            self.out.push(' ');
+            return self.node(of, 3);
+        };
+        self.space(0.1);
+        self.out.push('(');
+        self.node(of, 0);
+        self.space(0.2);
+        write!(self.out, ",{rows})").expect("a string takes all");
     }
 
     fn combinator(&mut self, combinator: Combinator) {

@@ -2,7 +2,7 @@
 
 use super::{Case, Input, Layout, print};
 use crate::{Value, evaluate};
-use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
+use ijk_syntax::ast::{Combinator, Item, LoopForm, NodeId, NodeKind, Program};
 use ijk_types::{DType, Monoid, Scalar, scalar};
 
 /// Most attempts.
@@ -67,6 +67,13 @@ impl Case {
                         add(second, &inputs);
                     }
                 }
+            }
+            NodeKind::Loop(head, of) => {
+                let rows = |(n, input): (usize, &Input)| {
+                    let swept = head.form != LoopForm::Repeat && n > 0;
+                    if swept { first_row(input) } else { input.clone() }
+                };
+                add(*of, &self.inputs.iter().enumerate().map(rows).collect::<Vec<_>>());
             }
             NodeKind::Swap(f) => {
                 add(*f, &self.inputs);
@@ -140,6 +147,17 @@ impl Case {
             all.push(case);
         }
     }
+}
+
+/// The first row of an array, if it has one.
+fn first_row(input: &Input) -> Input {
+    let Value { dtype, shape, data } = &input.value;
+    let Some((&rows, shape)) = shape.split_first().filter(|(rows, _)| **rows > 0) else {
+        return input.clone();
+    };
+    let data = data[..data.len() / rows].to_vec();
+    let layout = Layout::contiguous(shape.len());
+    Input { value: Value { dtype: *dtype, shape: shape.to_vec(), data }, layout }
 }
 
 fn with_value(program: &Program, value: NodeId) -> Program {

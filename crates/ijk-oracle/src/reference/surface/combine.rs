@@ -5,18 +5,37 @@
 
 use super::form::{Form, Leaf};
 use crate::EvalError;
-use ijk_syntax::ast::{Combinator, Node, NodeId, NodeKind, Program};
+use ijk_syntax::ast::{Combinator, Extent, LoopForm, LoopHead, Node, NodeId, NodeKind, Program};
 use std::collections::HashMap;
 
 /// An array: an argument of the program or the result of a call.
 pub(crate) type Handle = usize;
 
-/// An index expression applied to arrays.
+/// Something applied to arrays. Its results are the next handles.
 #[derive(Clone, Debug)]
 pub(crate) struct Call<'a> {
-    pub form: &'a Form,
+    pub kind: CallKind<'a>,
     pub arguments: Vec<Handle>,
-    pub result: Handle,
+}
+
+/// The component of a call.
+#[derive(Clone, Debug)]
+pub(crate) enum CallKind<'a> {
+    /// An index expression.
+    Index(&'a Form),
+    /// A loop.
+    Loop(Box<LoopCall<'a>>),
+}
+
+/// A loop: its arguments are the states, the swept arrays and what all passes read.
+#[derive(Clone, Debug)]
+pub(crate) struct LoopCall<'a> {
+    pub body: Calls<'a>,
+    pub states: usize,
+    pub swept: usize,
+    /// True if the results are the states after every pass.
+    pub all: bool,
+    pub passes: Option<&'a Extent>,
 }
 
 /// A program as calls.
@@ -36,6 +55,7 @@ pub(crate) struct Arity {
 
 const MOST_CALLS: usize = 1_000_000;
 const MOST_VALUES: usize = 4096;
+const MOST_LOOPS: usize = 16;
 
 /// A program with valid names, arities and index expressions.
 pub(crate) struct Checked<'a> {
@@ -87,7 +107,7 @@ impl<'a> Checked<'a> {
             NodeKind::Index(_) | NodeKind::Identity => vec![],
             NodeKind::Error => return Err(EvalError::Syntax),
             NodeKind::Name(name) => vec![self.named(name)?],
-            NodeKind::Swap(f) => vec![*f],
+            NodeKind::Swap(f) | NodeKind::Loop(_, f) => vec![*f],
             NodeKind::Combine { left, right, .. } => vec![*left, *right],
         })
     }
@@ -137,6 +157,10 @@ impl<'a> Checked<'a> {
                 });
             }
             NodeKind::Combine { combinator, .. } => combine(*combinator, arities[0], arities[1])?,
+            NodeKind::Loop(head, _) => {
+                swept(head, arities[0])?;
+                arities[0]
+            }
             _ => arities[0],
         };
         let fits = arity.inputs <= MOST_VALUES && arity.outputs <= MOST_VALUES;
@@ -146,10 +170,39 @@ impl<'a> Checked<'a> {
     /// Applies the program's value to symbolic inputs.
     pub fn calls(&self) -> Result<Calls<'_>, EvalError> {
         let value = self.program.value().ok_or(EvalError::Empty)?.value;
-        let inputs = self.known(value).inputs;
-        let mut run = CallBuilder { checked: self, calls: Vec::new(), inputs, tasks: Vec::new() };
-        let outputs = run.apply(value, (0..inputs).collect())?;
+        self.calls_of(value, 0)
+    }
+
+    /// The calls of a component that is in a number of loops.
+    fn calls_of(&self, root: NodeId, loops: usize) -> Result<Calls<'_>, EvalError> {
+        if loops > MOST_LOOPS {
+            return Err(EvalError::TooLarge);
+        }
+        let inputs = self.known(root).inputs;
+        let (calls, tasks) = (Vec::new(), Vec::new());
+        let mut run = CallBuilder { checked: self, calls, next: inputs, loops, tasks };
+        let outputs = run.apply(root, (0..inputs).collect())?;
         Ok(Calls { inputs, calls: run.calls, outputs })
+    }
+}
+
+/// The number of inputs of which a loop's passes take rows.
+fn swept(head: &LoopHead, of: Arity) -> Result<usize, EvalError> {
+    let Some(others) = of.inputs.checked_sub(of.outputs) else {
+        let (found, expected) = (of.outputs, of.inputs);
+        return Err(EvalError::Arity { what: "states", found, expected });
+    };
+    let swept = match (head.form, head.rows) {
+        (LoopForm::Repeat, _) => 0,
+        (_, None) => others,
+        (_, Some((rows, _))) => usize::try_from(rows).map_err(|_| EvalError::TooLarge)?,
+    };
+    if swept > others {
+        return Err(EvalError::Arity { what: "swept inputs", found: swept, expected: others });
+    }
+    match (swept, &head.passes) {
+        (0, None) => Err(EvalError::Undetermined("the number of passes".into())),
+        _ => Ok(swept),
     }
 }
 
@@ -189,7 +242,10 @@ enum Task {
 struct CallBuilder<'a> {
     checked: &'a Checked<'a>,
     calls: Vec<Call<'a>>,
-    inputs: usize,
+    /// The next handle.
+    next: Handle,
+    /// Number of loops around.
+    loops: usize,
     tasks: Vec<Task>,
 }
 
@@ -225,6 +281,7 @@ impl<'a> CallBuilder<'a> {
                 NodeKind::Index(_) => return self.call(id, values),
                 NodeKind::Identity => return Ok(values),
                 NodeKind::Error => return Err(EvalError::Syntax),
+                NodeKind::Loop(head, of) => return self.looped(head, *of, values),
                 NodeKind::Name(name) => id = self.checked.named(name)?,
                 NodeKind::Swap(f) => {
                     values.swap(0, 1);
@@ -264,11 +321,36 @@ impl<'a> CallBuilder<'a> {
     }
 
     fn call(&mut self, id: NodeId, arguments: Vec<Handle>) -> Result<Vec<Handle>, EvalError> {
+        let form = &self.checked.forms[&id];
+        self.add(CallKind::Index(form), arguments, 1)
+    }
+
+    fn looped(
+        &mut self,
+        head: &'a LoopHead,
+        of: NodeId,
+        arguments: Vec<Handle>,
+    ) -> Result<Vec<Handle>, EvalError> {
+        let arity = self.checked.known(of);
+        let body = self.checked.calls_of(of, self.loops + 1)?;
+        let (states, swept) = (arity.outputs, swept(head, arity)?);
+        let (all, passes) = (head.form == LoopForm::Scan, head.passes.as_ref());
+        let looped = LoopCall { body, states, swept, all, passes };
+        self.add(CallKind::Loop(Box::new(looped)), arguments, states)
+    }
+
+    fn add(
+        &mut self,
+        kind: CallKind<'a>,
+        arguments: Vec<Handle>,
+        results: usize,
+    ) -> Result<Vec<Handle>, EvalError> {
         if self.calls.len() >= MOST_CALLS {
             return Err(EvalError::TooLarge);
         }
-        let result = self.inputs + self.calls.len();
-        self.calls.push(Call { form: &self.checked.forms[&id], arguments, result });
-        Ok(vec![result])
+        self.calls.push(Call { kind, arguments });
+        let first = self.next;
+        self.next += results;
+        Ok((first..self.next).collect())
     }
 }

@@ -6,6 +6,7 @@ mod combine;
 mod complex;
 mod extents;
 mod form;
+mod loops;
 mod point;
 mod real;
 pub(crate) mod reduce;
@@ -21,7 +22,7 @@ pub(crate) use form::{Form, Leaf, Map, pointwise};
 pub(crate) use point::{Signature, advance, first_signature, signature, size};
 
 use crate::{EvalError, Value};
-use combine::{Call, Calls, Checked};
+use combine::{CallKind, Calls, Checked};
 use extents::{Extents, Partial};
 use ijk_syntax::ast::Program;
 use ijk_types::DType;
@@ -101,46 +102,89 @@ pub(crate) fn shapes(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, 
     }
     let shapes: Vec<&[usize]> = inputs.iter().map(|input| &input.1[..]).collect();
     let extents = solve(&calls, &shapes)?;
+    signatures(&calls, inputs, &extents)
+}
+
+/// Types and shapes of the outputs.
+fn signatures(
+    calls: &Calls,
+    inputs: &[Array],
+    solved: &[SolvedCall],
+) -> Result<Vec<Array>, EvalError> {
     let mut arrays = inputs.to_vec();
-    for (call, extents) in calls.calls.iter().zip(&extents) {
+    for (call, solved) in calls.calls.iter().zip(solved) {
         let arguments: Vec<Array> = call.arguments.iter().map(|&h| arrays[h].clone()).collect();
-        let Signature { dtype, shape, .. } = signature(call.form, &arguments, extents)?;
-        arrays.push((dtype, shape));
+        match (&call.kind, solved) {
+            (CallKind::Index(form), SolvedCall::Index(extents)) => {
+                let Signature { dtype, shape, .. } = signature(form, &arguments, extents)?;
+                arrays.push((dtype, shape));
+            }
+            (CallKind::Loop(own), SolvedCall::Loop(body, passes)) => {
+                arrays.extend(loops::signatures(own, &arguments, body, *passes)?);
+            }
+            _ => unreachable!("calls are solved in order"),
+        }
     }
     Ok(calls.outputs.iter().map(|&handle| arrays[handle].clone()).collect())
 }
 
+/// Extents of a call: those of its letters, or of a loop the extents of its body and the number of passes.
+#[derive(Clone, Debug)]
+enum SolvedCall {
+    Index(Extents),
+    Loop(Vec<SolvedCall>, Option<u64>),
+}
+
 /// The extents of every call's letters. A later call may determine a name that an earlier one needs, so calls are
 /// revisited until nothing changes.
-fn solve(calls: &Calls, inputs: &[&[usize]]) -> Result<Vec<Extents>, EvalError> {
+fn solve(calls: &Calls, inputs: &[&[usize]]) -> Result<Vec<SolvedCall>, EvalError> {
     let mut names = Names::new();
     let mut shapes: Vec<Partial> =
         inputs.iter().map(|s| s.iter().map(|&n| Some(n as u64)).collect()).collect();
     loop {
         let known = (names.len(), shapes.clone());
         shapes.truncate(inputs.len());
-        let mut extents = Vec::new();
-        for call in &calls.calls {
-            let (found, shape) = solve_call(call, &shapes, &mut names)?;
-            extents.push(found);
-            shapes.push(shape);
-        }
+        let solved = solve_calls(calls, &mut shapes, &mut names)?;
         if (names.len(), &shapes) == (known.0, &known.1) {
-            return Ok(extents);
+            return Ok(solved);
         }
     }
 }
 
+/// Solves calls in order; the shapes of their results follow those of the inputs.
+fn solve_calls(
+    calls: &Calls,
+    shapes: &mut Vec<Partial>,
+    names: &mut Names,
+) -> Result<Vec<SolvedCall>, EvalError> {
+    let mut all = Vec::new();
+    for call in &calls.calls {
+        let given: Vec<Partial> = call.arguments.iter().map(|&h| shapes[h].clone()).collect();
+        match &call.kind {
+            CallKind::Index(form) => {
+                let (found, shape) = solve_call(form, given, names)?;
+                all.push(SolvedCall::Index(found));
+                shapes.push(shape);
+            }
+            CallKind::Loop(own) => {
+                let (body, passes, results) = loops::solve(own, given, names)?;
+                all.push(SolvedCall::Loop(body, passes));
+                shapes.extend(results);
+            }
+        }
+    }
+    Ok(all)
+}
+
 fn solve_call(
-    call: &Call,
-    shapes: &[Partial],
+    form: &Form,
+    given: Vec<Partial>,
     names: &mut Names,
 ) -> Result<(Extents, Partial), EvalError> {
-    let given = call.arguments.iter().map(|&handle| shapes[handle].clone());
-    let shapes = point::spread_over_operands(call.form, given);
-    check_ranks(call.form, &shapes)?;
-    let extents = Extents::solve(call.form, &shapes.iter().collect::<Vec<_>>(), names)?;
-    let output = extents.output(call.form)?;
+    let shapes = point::spread_over_operands(form, given.into_iter());
+    check_ranks(form, &shapes)?;
+    let extents = Extents::solve(form, &shapes.iter().collect::<Vec<_>>(), names)?;
+    let output = extents.output(form)?;
     Ok((extents, output))
 }
 
@@ -156,18 +200,36 @@ fn check_ranks(form: &Form, shapes: &[Partial]) -> Result<(), EvalError> {
     Ok(())
 }
 
-fn run(calls: &Calls, inputs: &[Value], extents: &[Extents]) -> Result<Evaluation, EvalError> {
-    let mut arrays: Vec<Bounded> = inputs.iter().map(Bounded::exact).collect();
+fn run(calls: &Calls, inputs: &[Value], solved: &[SolvedCall]) -> Result<Evaluation, EvalError> {
     let mut domains = Vec::new();
-    for (call, extents) in calls.calls.iter().zip(extents) {
+    let inputs = inputs.iter().map(Bounded::exact).collect();
+    let outputs = run_calls(calls, inputs, solved, &mut domains)?;
+    let most_points = domains.iter().map(|domain| point::size(domain)).max().unwrap_or(0);
+    Ok(Evaluation { outputs, most_points, domains })
+}
+
+/// The outputs of calls; the domains of index expressions are appended to `domains`.
+fn run_calls(
+    calls: &Calls,
+    mut arrays: Vec<Bounded>,
+    solved: &[SolvedCall],
+    domains: &mut Vec<Vec<usize>>,
+) -> Result<Vec<Bounded>, EvalError> {
+    for (call, solved) in calls.calls.iter().zip(solved) {
         let arguments: Vec<&Bounded> =
             call.arguments.iter().map(|&handle| &arrays[handle]).collect();
-        let result = point::apply(call.form, &arguments, extents)?;
-        debug_assert_eq!(call.result, arrays.len());
-        domains.push(extents.domain(call.form)?);
-        arrays.push(result);
+        match (&call.kind, solved) {
+            (CallKind::Index(form), SolvedCall::Index(extents)) => {
+                let result = point::apply(form, &arguments, extents)?;
+                domains.push(extents.domain(form)?);
+                arrays.push(result);
+            }
+            (CallKind::Loop(own), SolvedCall::Loop(body, passes)) => {
+                let results = loops::run(own, &arguments, body, *passes, domains)?;
+                arrays.extend(results);
+            }
+            _ => unreachable!("calls are solved in order"),
+        }
     }
-    let most_points = domains.iter().map(|domain| point::size(domain)).max().unwrap_or(0);
-    let outputs = calls.outputs.iter().map(|&handle| arrays[handle].clone()).collect();
-    Ok(Evaluation { outputs, most_points, domains })
+    Ok(calls.outputs.iter().map(|&handle| arrays[handle].clone()).collect())
 }

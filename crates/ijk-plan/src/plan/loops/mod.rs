@@ -238,11 +238,11 @@ pub fn plan_loop(
     let mut strides = strides.iter();
     let mut arrays = Vec::new();
     for array in &program.arrays {
-        let own = if array.local { None } else { strides.next() };
+        let own = if array.local { None } else { strides.next().cloned() };
         arrays.push(LoopBuffer {
             dtype: array.dtype,
             shape: array.shape.iter().map(|&n| n as usize).collect(),
-            strides: own.cloned().unwrap_or_default(),
+            strides: own.unwrap_or_else(|| c_strides(&array.shape)),
             changes: array.changes,
             local: array.local,
         });

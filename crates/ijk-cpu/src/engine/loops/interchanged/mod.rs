@@ -117,6 +117,11 @@ struct Call {
 }
 
 impl Interchanged {
+    /// Number of rows of a block.
+    pub(super) fn block_rows(&self) -> usize {
+        self.width
+    }
+
     /// Bytes of scratch memory of a task.
     pub(super) fn scratch_bytes(&self) -> u64 {
         self.scratch as u64
