@@ -95,8 +95,11 @@ fn compile(text: &str) -> Result<Program, TextError> {
     }
 }
 
-/// The ranks of the inputs of a program, and of its output.
+/// The ranks of the inputs of a program without loops, and of its output.
 fn ports(program: &Program) -> Option<(Vec<u32>, u32)> {
+    if !program.loops.is_empty() {
+        return None;
+    }
     let rank = |id: &ArrayId| program.arrays[id.0 as usize].rank;
     let [output] = &program.outputs[..] else { return None };
     Some((program.inputs.iter().map(rank).collect::<Option<_>>()?, rank(output)?))

@@ -6,6 +6,7 @@ mod common;
 mod cutting;
 mod environment;
 mod lists;
+mod loops;
 mod missing;
 mod random_terms;
 mod resume;

@@ -11,8 +11,9 @@ use crate::formula::{Fold, Formula, fold_name};
 use crate::term::Kind;
 use crate::{BigTensor, Error, Problem, TextError, Type, TypeError};
 use builder::TermBuilder;
-use ijk_ir::core::{self, ArrayId, Instance, Program};
-use ijk_syntax::Severity;
+use ijk_ir::core::{self, ArrayId, Instance, Iteration, Program};
+use ijk_ir::staged::{Unrolled, unrolled};
+use ijk_syntax::{Diagnostic, Severity};
 use ijk_types::{DType, Reducer};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -68,7 +69,39 @@ pub fn apply_program(lowered: &Program, operands: &[&BigTensor]) -> Result<Vec<B
         dtypes.zip(&shapes).map(|(t, shape)| (t.unwrap_or(DType::F64), &shape[..])).collect();
     let instance = ijk_ir::instantiate(lowered, &arguments);
     let instance = instance.map_err(|all| TextError::all(&lowered.source, all))?;
-    statements(lowered, &instance, operands, &|text| format!("i({text})"))
+    let written = without_loops(lowered, &instance)?;
+    let (program, instance) = match &written {
+        Some(Unrolled { program, instance, .. }) => (program, instance),
+        None => (lowered, &instance),
+    };
+    statements(program, instance, operands, &|text| format!("i({text})"))
+}
+
+/// Index expressions of all passes of loops that become terms.
+const MOST_IN_LOOPS: usize = 256;
+
+/// A program with loops with these written out: a pass is a term like others; none for one without loops.
+fn without_loops(program: &Program, instance: &Instance) -> Result<Option<Unrolled>, Error> {
+    let Some(first) = program.loops.first() else { return Ok(None) };
+    let refuse = |own: &Iteration, message: &str, hint: &str| {
+        let error = Diagnostic::error(own.span.into(), message).with_hint(hint);
+        Err(TextError::new(&program.source, error).into())
+    };
+    if let Some(own) = program.loops.iter().find(|own| own.all) {
+        let hint = "fold, or apply the program to arrays: `collect()` gives one";
+        return refuse(own, "a scan does not run in blocks: it writes a row in each pass", hint);
+    }
+    match unrolled(program, instance, MOST_IN_LOOPS) {
+        Some(written) => Ok(Some(written)),
+        None => {
+            let message = format!(
+                "a loop of more than {MOST_IN_LOOPS} index expressions in all passes does not run in blocks"
+            );
+            let hint = "run some passes at a time and write the state in between, or apply the \
+                        program to arrays: `collect()` gives one";
+            refuse(first, &message, hint)
+        }
+    }
 }
 
 /// Applies the statements of a program with known types, shapes and extents to block tensors: see [`apply`].

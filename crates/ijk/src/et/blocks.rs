@@ -92,7 +92,8 @@ impl Program {
                 SegmentStage::Loop(stage, _) => {
                     let (source, span) = (checked.source.clone(), stage.program.root.span.into());
                     let site = Site { source, span, reads: Vec::new() };
-                    let why = "loops run on whole arrays, not on blocks";
+                    let why =
+                        "loops run on whole arrays, not on blocks: `collect()` gives such arrays";
                     return Err(blocks::Error::from(refused("LOOP", why).at(site)).into());
                 }
             };
