@@ -4,7 +4,7 @@ use crate::args::Check;
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::{json, names, output};
-use ijk::{Port, Rank, Signature};
+use ijk::{LoopSummary, Port, Rank, Signature};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -16,7 +16,20 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     let source = Source::either(&args.program)?;
     let program = source.compile()?;
     let signature = program.signature();
-    output::print(&if args.json { as_json(signature) } else { as_text(signature) })
+    let loops = program.loops();
+    output::print(&match args.json {
+        true => as_json(signature, &loops),
+        false => as_text(signature) + &loops_text(&loops),
+    })
+}
+
+/// A line for each loop.
+fn loops_text(loops: &[LoopSummary]) -> String {
+    let mut text = String::new();
+    for own in loops {
+        let _ = writeln!(text, "{:1$}{own}", "", 2 * own.depth);
+    }
+    text
 }
 
 fn as_text(signature: &Signature) -> String {
@@ -43,7 +56,7 @@ fn rank(port: &Port) -> String {
     }
 }
 
-fn as_json(signature: &Signature) -> String {
+fn as_json(signature: &Signature, loops: &[LoopSummary]) -> String {
     let ports = |ports: &[Port]| -> Value {
         let port = |port: &Port| {
             let rank = match port.rank {
@@ -62,5 +75,6 @@ fn as_json(signature: &Signature) -> String {
         "inputs": ports(&signature.inputs),
         "outputs": ports(&signature.outputs),
         "types": types.collect::<serde_json::Map<_, _>>(),
+        "loops": loops.iter().map(ToString::to_string).collect::<Vec<_>>(),
     }))
 }

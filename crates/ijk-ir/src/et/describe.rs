@@ -13,7 +13,7 @@ use ijk_syntax::et::ast::{Index, Quantity};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// Signatures, groups of equal ranks, and how extents come about: one line each, in three sections.
+/// Signatures, groups of equal ranks, how extents come about, and loops: one line each, in sections.
 ///
 /// ```text
 /// arrays
@@ -41,7 +41,7 @@ impl Display for Checked {
         for tuple in &self.tuples {
             writeln!(f, "  {}: {}", tuple.name, self.extent_text(tuple, &shifted))?;
         }
-        Ok(())
+        super::describe_loops::write(self, f)
     }
 }
 

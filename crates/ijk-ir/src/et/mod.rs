@@ -14,6 +14,7 @@ mod check;
 mod checked;
 pub mod codes;
 mod describe;
+mod describe_loops;
 #[deny(clippy::disallowed_methods)]
 mod draw;
 mod expr;
