@@ -1,14 +1,16 @@
 //! Plans of loops: a plan for each update, whose buffers move from pass to pass.
 
+mod invariant;
 mod waves;
 
 use super::Plan;
-use crate::{Layout, PlanError, c_strides, plan};
+use crate::{Layout, PlanError, c_strides};
 use ijk_ir::core::{
     self, Atom, IndexExpr, Instance, LoopProgram, Program, Update, UpdateInput, Window,
 };
 use ijk_types::DType;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// A loop planned for the element types, shapes and strides of one application.
 #[derive(Clone, Debug, PartialEq)]
@@ -247,14 +249,33 @@ pub fn plan_loop(
             local: array.local,
         });
     }
-    let planner = Planner { arrays: &arrays, options };
+    let hoists = program.root.passes() > 1 && options.memory_limit.is_none();
+    let (before, own) = (RefCell::default(), RefCell::default());
+    let planner = Planner { arrays: &arrays, options, hoists, before, own };
     let root = planner.looped(&program.root, 0)?;
+    let (before, own) = (planner.before.into_inner(), planner.own.into_inner());
+    arrays.extend(own);
+    let root = if before.is_empty() { root } else { PassLoop::once(before, root) };
     Ok(LoopPlan { arrays, root })
+}
+
+impl PassLoop {
+    /// Steps before a loop: a loop without axes, which has one pass.
+    fn once(mut steps: Vec<PassStep>, inner: Self) -> Self {
+        steps.push(PassStep::Loop(inner));
+        let (names, extents) = (Vec::new(), Vec::new());
+        Self { names, extents, descending: false, steps, until: None, wave: None }
+    }
 }
 
 struct Planner<'p> {
     arrays: &'p [LoopBuffer],
     options: LoopOptions,
+    /// True if what no pass changes is computed before the first. Its arrays count against no limit, so there is none.
+    hoists: bool,
+    before: RefCell<Vec<PassStep>>,
+    /// Arrays that are computed before the first pass; they follow the others.
+    own: RefCell<Vec<LoopBuffer>>,
 }
 
 impl Planner<'_> {
@@ -308,9 +329,19 @@ impl Planner<'_> {
         let outputs: Vec<PassOutput> = outputs.collect();
         let targets: Vec<_> = update.outputs.iter().zip(written).collect();
         let (program, instance) = (&update.program, &update.instance);
-        let plan = self.plan(program, instance, &update.inputs, &targets, along)?;
+        let layout = self.layout(program, instance, &update.inputs, &targets, along);
+        let mut inputs: Vec<PassSource> = update.inputs.iter().map(source).collect();
+        let plan = match self.hoists && along.is_none() {
+            true => {
+                let same = self.same(&update.inputs);
+                self.split(invariant::plan(program, instance, &layout, &same)?, &mut inputs)
+            }
+            false => crate::plan(program, instance, &layout)?,
+        };
         let probe = update.probe.as_ref().map(|probe| {
-            let plan = self.plan(&probe.program, &probe.instance, &probe.inputs, &[], None)?;
+            let (program, instance) = (&probe.program, &probe.instance);
+            let layout = self.layout(program, instance, &probe.inputs, &[], None);
+            let plan = crate::plan(program, instance, &layout)?;
             Ok::<_, PlanError>((plan, probe.inputs.iter().map(source).collect()))
         });
         let range = |condition: &core::PassCondition| PassRange {
@@ -322,21 +353,61 @@ impl Planner<'_> {
             count: along.map_or(1, |(_, count)| count as usize),
             plan,
             lookups: update.lookups.iter().map(window).collect(),
-            inputs: update.inputs.iter().map(source).collect(),
+            inputs,
             outputs,
             conditions: update.conditions.iter().map(range).collect(),
             probe: probe.transpose()?,
         })
     }
 
-    fn plan(
+    /// For each input that it is the same in every pass: all of an array that no pass changes.
+    fn same(&self, inputs: &[UpdateInput]) -> Vec<bool> {
+        let same = |input: &UpdateInput| match input {
+            UpdateInput::Window(own) => own.is_whole() && !self.arrays[own.array].changes,
+            UpdateInput::Coordinate(_) => false,
+        };
+        inputs.iter().map(same).collect()
+    }
+
+    /// Adds the plans of what is computed before the first pass; their results are further inputs of each pass.
+    fn split(&self, split: invariant::SplitPlan, inputs: &mut Vec<PassSource>) -> Plan {
+        for invariant::PlanBefore { plan, inputs: read, arrays } in split.before {
+            let read = read.into_iter().map(|n| inputs[n].clone()).collect();
+            let mut outputs = Vec::new();
+            for array in arrays {
+                let own = self.arrays.len() + self.own.borrow().len();
+                self.own.borrow_mut().push(LoopBuffer {
+                    dtype: array.dtype,
+                    strides: c_strides(&array.shape),
+                    shape: array.shape.iter().map(|&n| n as usize).collect(),
+                    changes: true,
+                    local: true,
+                });
+                let window = PassWindow { array: own, fixed: Vec::new() };
+                inputs.push(PassSource::Window(window.clone()));
+                outputs.push(PassOutput { window, written: Written::InPlace });
+            }
+            self.before.borrow_mut().push(PassStep::Update(Box::new(PassUpdate {
+                count: 1,
+                plan,
+                lookups: Vec::new(),
+                inputs: read,
+                outputs,
+                conditions: Vec::new(),
+                probe: None,
+            })));
+        }
+        split.pass
+    }
+
+    fn layout(
         &self,
         program: &Program,
         instance: &Instance,
         inputs: &[UpdateInput],
         outputs: &[(&Window, Written)],
         along: Along<'_, '_>,
-    ) -> Result<Plan, PlanError> {
+    ) -> Layout {
         let strides = |window: &Window| {
             let first = along.and_then(|(wave, _)| wave.stride(window, self.arrays));
             let rest = window.shape(&self.arrays[window.array].strides);
@@ -353,7 +424,7 @@ impl Planner<'_> {
         };
         let outputs: Vec<Vec<isize>> = program.outputs.iter().enumerate().map(own).collect();
         let layout = Layout::new(inputs, outputs, self.options.memory_limit);
-        plan(program, instance, &Layout { strict: self.options.strict, ..layout })
+        Layout { strict: self.options.strict, ..layout }
     }
 }
 
