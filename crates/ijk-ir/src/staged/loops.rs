@@ -43,7 +43,7 @@ impl<'a> LoopBuilder<'a> {
     }
 
     /// Arrays that are given to others before the first pass of the outermost loop, and after the last.
-    pub fn handed_over(&self, at: usize) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+    pub fn handed_over(&self, at: usize) -> [Vec<(usize, usize)>; 2] {
         let own = &self.program.loops[at];
         let changing = own.states.iter().filter(|state| !is_constant(state));
         let begins = changing.map(|s| (s.before.0 as usize, s.current.0 as usize)).collect();
@@ -52,7 +52,7 @@ impl<'a> LoopBuilder<'a> {
             false => (state.current.0 as usize, state.result.0 as usize),
         };
         let ends = own.states.iter().filter(|_| !own.all).map(kept).collect();
-        (begins, ends)
+        [begins, ends]
     }
 
     pub fn finish(self, root: Loop) -> LoopStage {

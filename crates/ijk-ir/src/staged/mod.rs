@@ -93,7 +93,7 @@ impl Stages<'_> {
     fn looped(&mut self, own: usize, body: &[ProgramItem]) {
         let mut builder = LoopBuilder::new(self.program, self.instance);
         let root = builder.outermost(own, body);
-        let (begins, ends) = builder.handed_over(own);
+        let [begins, ends] = builder.handed_over(own);
         if !begins.is_empty() {
             let defined = begins.iter().map(|(_, to)| *to).collect();
             self.steps.push((StagedWork::Pass(begins), defined));

@@ -106,8 +106,8 @@ impl<'a> PartBuilder<'a> {
         for (_, atom) in e.terms.iter_mut() {
             match atom {
                 Atom::Axis(_) => {}
-                Atom::FloorDiv(e, _) | Atom::Mod(e, _) => self.renumber(e),
-                Atom::Product(left, right) => {
+                Atom::FloorDiv(e, _) | Atom::Mod(e, _) | Atom::Abs(e) => self.renumber(e),
+                Atom::Product(left, right) | Atom::Max(left, right) | Atom::Min(left, right) => {
                     self.renumber(left);
                     self.renumber(right);
                 }

@@ -14,7 +14,7 @@ pub(super) fn solve(
     own: &LoopCall<'_>,
     given: Vec<Partial>,
     names: &mut Names,
-) -> Result<(Vec<SolvedCall>, Option<u64>, Vec<Partial>), EvalError> {
+) -> Result<(SolvedCall, Vec<Partial>), EvalError> {
     let passes = passes(own, &given, names)?;
     let mut shapes = Vec::new();
     for (n, shape) in given.into_iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn solve(
     }
     let first = own.all.then_some(passes);
     let result = |state: Partial| first.into_iter().chain(state).collect();
-    Ok((body, passes, states.into_iter().map(result).collect()))
+    Ok((SolvedCall::Loop(body, passes), states.into_iter().map(result).collect()))
 }
 
 fn row_of(shape: &Partial) -> Result<Partial, EvalError> {

@@ -167,8 +167,8 @@ fn solve_calls(
                 shapes.push(shape);
             }
             CallKind::Loop(own) => {
-                let (body, passes, results) = loops::solve(own, given, names)?;
-                all.push(SolvedCall::Loop(body, passes));
+                let (solved, results) = loops::solve(own, given, names)?;
+                all.push(solved);
                 shapes.extend(results);
             }
         }
