@@ -83,10 +83,11 @@ class Server:
         return {o["Key"]: o["ETag"] for o in found if not o["Key"].endswith(".plain")}
 
     def moved(self):
-        """Requests for chunks since the last call."""
+        """Requests for chunks since the last call, and how many others there were."""
         connection = http.client.HTTPConnection(self.host)
         connection.request("GET", "/-/moved")
-        return json.loads(connection.getresponse().read())
+        told = json.loads(connection.getresponse().read())
+        return told["chunks"], told["others"]
 
     def close(self):
         self.process.kill()
@@ -157,10 +158,10 @@ class Race:
         self.server.remove("c.zarr")
         self.server.moved()
         seconds, memory = run()
-        requests = self.server.moved()
-        others = plain(self.server.host, requests, self.options.connections)
+        requests, others = self.server.moved()
+        alone = plain(self.server.host, requests, self.options.connections)
         moved = sum(count for _, _, count in requests)
-        rows.setdefault(name, []).append((others / seconds, seconds, others, moved, memory))
+        rows.setdefault(name, []).append((alone / seconds, seconds, alone, moved, memory, others))
         return seconds
 
     def killed(self, case, after):
@@ -189,7 +190,7 @@ def built():
     return ROOT / "target/release/ijk"
 
 
-HEAD = ["case", "moved", "memory", "ijk", "MB/s", "plain", "MB/s", "ratio"]
+HEAD = ["case", "moved", "memory", "other requests", "ijk", "MB/s", "plain", "MB/s", "ratio"]
 
 
 def main():
@@ -214,10 +215,10 @@ def main():
         print(f"{machine()}, threads: {race.threads}, {options.memory}, delay: {duration(options.delay)}, {options.rate:g} MB/s")
         print(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|", flush=True)
         for case in cases:
-            for name, (ratio, seconds, others, moved, memory) in race.run(case).items():
-                speeds = [f"{moved / time / 1e6:,.0f}" for time in (seconds, others)]
-                cells = [name, mebibytes(moved), mebibytes(memory), duration(seconds), speeds[0]]
-                cells += [duration(others), speeds[1], f"{ratio:.2f}"]
+            for name, (ratio, seconds, alone, moved, memory, others) in race.run(case).items():
+                speeds = [f"{moved / time / 1e6:,.0f}" for time in (seconds, alone)]
+                cells = [name, mebibytes(moved), mebibytes(memory), str(others), duration(seconds), speeds[0]]
+                cells += [duration(alone), speeds[1], f"{ratio:.2f}"]
                 print(f"| {' | '.join(cells)} |", flush=True)
     finally:
         server.close()

@@ -1,8 +1,8 @@
 """moto's server in a process of its own, behind a counter of what chunks move: `python -m blocks.served DELAY RATE`.
 
 It prints its port. DELAY are seconds that each answer waits, as on a network, and RATE bytes that all of them together
-move in a second; 0 for as fast as the server is. `GET /-/moved` gives the requests for
-chunks since it was asked last, in JSON: method, path, bytes.
+move in a second; 0 for as fast as the server is. `GET /-/moved` gives what was asked for since it was asked last, in
+JSON: the requests for chunks, each with its method, path and bytes, and how many others there were.
 """
 
 import json
@@ -19,15 +19,17 @@ class Counted:
 
     def __init__(self, application, delay, rate):
         self.application, self.delay, self.rate = application, delay, rate
-        self.lock, self.moved, self.free = threading.Lock(), [], 0.0
+        self.lock, self.free = threading.Lock(), 0.0
+        self.moved, self.others = [], 0
 
     def __call__(self, environment, start):
         path = environment["PATH_INFO"]
         if path == "/-/moved":
             with self.lock:
-                moved, self.moved = self.moved, []
+                told = {"chunks": self.moved, "others": self.others}
+                self.moved, self.others = [], 0
             start("200 OK", [("Content-Type", "application/json")])
-            return [json.dumps(moved).encode()]
+            return [json.dumps(told).encode()]
         if self.delay:
             time.sleep(self.delay)
         method, length = environment["REQUEST_METHOD"], int(environment.get("CONTENT_LENGTH") or 0)
@@ -37,8 +39,10 @@ class Counted:
             if method == "GET":
                 count = next((int(v) for k, v in headers if k.lower() == "content-length"), 0)
             self.wait(count)
-            if "/c/" in path and method in ("GET", "PUT") and status.startswith("20"):
-                with self.lock:
+            with self.lock:
+                if "/c/" not in path:
+                    self.others += 1
+                elif method in ("GET", "PUT") and status.startswith("20"):
                     self.moved.append((method, path, count))
             return start(status, headers, *rest)
 

@@ -425,3 +425,42 @@ fn compressed_blocks_and_those_at_the_ends_of_axes_come_as_they_are() {
     let error = open(&bucket, "s.zarr").unwrap().collect().unwrap_err().to_string();
     assert!(error.starts_with("block [1, 1] of s3://bucket/s.zarr, file c/1/1: zstd: "), "{error}");
 }
+
+#[test]
+fn metadata_are_asked_for_at_a_time() {
+    let bucket = Bucket::start();
+    let names: Vec<String> = (0..6).map(|n| format!("in/deep/{n}.zarr")).collect();
+    for name in &names {
+        save(&bucket, &matrix(), name).unwrap();
+    }
+    let late = |request: &Request| (!request.key.contains("/c/")).then_some(Fault::Late(20));
+    let sum = || {
+        let all: Vec<_> = names.iter().map(|name| open(&bucket, name).unwrap()).collect();
+        bucket.plan(late);
+        bucket.rounds();
+        all.iter().skip(1).fold(all[0].clone(), |sum, next| (&sum + next).unwrap())
+    };
+    let expected = matrix().map("6 * x").unwrap().collect().unwrap();
+    let to = options(&bucket);
+    let executor = Executor::new().workers(2).memory_limit(1_000_000);
+    // Whatever the number of arguments, and of places above the result.
+    let all = sum();
+    let count = AtomicUsize::new(0);
+    bucket.plan(move |request| {
+        let is_refused = is_chunk(request, "PUT") && count.fetch_add(1, Ordering::Relaxed) >= 5;
+        if is_refused { Some(Fault::Answer(403, "AccessDenied")) } else { late(request) }
+    });
+    executor.save(&all, url("out/a/b/c.zarr"), &to).unwrap_err();
+    let rounds = bucket.rounds();
+    assert!(rounds <= 12, "a run that fails: {rounds} rounds");
+    let all = sum();
+    let saved = executor.save(&all, url("out/a/b/c.zarr"), &to).unwrap();
+    let rounds = bucket.rounds();
+    assert!(saved.computed < 9 && rounds <= 15, "one that continues it: {rounds} rounds");
+    bucket.plan(|_| None);
+    assert_eq!(open(&bucket, "out/a/b/c.zarr").unwrap().collect().unwrap(), expected);
+    let all = sum();
+    executor.save(&all, url("out/a/b/d.zarr"), &to).unwrap();
+    let rounds = bucket.rounds();
+    assert!(rounds <= 14, "a run: {rounds} rounds");
+}

@@ -1,9 +1,10 @@
 //! Number of operations of a plan, and the text that identifies it.
 
-use super::{BlockPlan, Expr, Kernel, Stage};
+use super::{BlockPlan, Expr, From, Kernel, Stage};
 use crate::StoreError;
 use crate::aggregation::Kind;
 use crate::formula::{Formula, FormulaNode};
+use crate::store::together;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -32,10 +33,12 @@ impl BlockPlan {
     /// If the identity of a source cannot be determined.
     pub(crate) fn identity(&self) -> Result<String, StoreError> {
         let mut text = self.to_string();
-        for (n, array) in self.arrays.iter().enumerate() {
+        for ((n, array), identity) in self.arrays.iter().enumerate().zip(self.identities()?) {
             let from = match &array.from {
-                super::From::Source(source) => format!("{}, {}", source.name(), source.identity()?),
-                super::From::Stage(stage) => format!("s{stage}"),
+                From::Source(source) => {
+                    format!("{}, {}", source.name(), identity.unwrap_or_default())
+                }
+                From::Stage(stage) => format!("s{stage}"),
             };
             // Writing to text cannot fail.
             write!(text, "\na{n} = {from} : {}", array.ty).unwrap_or_default();
@@ -43,6 +46,23 @@ impl BlockPlan {
         let all = blake3::hash(format!("{:?}", self.stages).as_bytes());
         write!(text, "\n{}", all.to_hex()).unwrap_or_default();
         Ok(text)
+    }
+
+    /// The identities of the arrays that are sources.
+    ///
+    /// # Errors
+    /// If one cannot be determined.
+    pub(crate) fn identities(&self) -> Result<Vec<Option<String>>, StoreError> {
+        let sources = self.arrays.iter().map(|array| match &array.from {
+            From::Source(source) => Some(source),
+            From::Stage(_) => None,
+        });
+        let sources: Vec<_> = sources.collect();
+        let is_far = sources.iter().flatten().any(|source| source.is_far());
+        let identities = together::each(is_far, &sources, |source| {
+            source.map(|source| source.identity()).transpose()
+        });
+        identities.into_iter().collect()
     }
 }
 

@@ -8,7 +8,7 @@ use super::skips::is_expression_fill;
 use crate::domain::{Affine, Coordinates};
 use crate::formula::ValueSet;
 use crate::plan::{Array, Expr, Leaf, Run};
-use crate::store::Source;
+use crate::store::{Source, together};
 use crate::{Block, Error, Formula, Value};
 use ijk_types::DType;
 use std::collections::HashSet;
@@ -143,6 +143,19 @@ impl Reader<'_> {
         let found = self.stores[array].present()?;
         let found = found.map(|blocks| blocks.into_iter().collect());
         Ok(present.get_or_init(|| found).as_ref())
+    }
+
+    /// Lists the blocks of the arrays of some expressions that are far away, of all arrays at a time.
+    pub(crate) fn list<'b>(&self, exprs: impl Iterator<Item = &'b Expr>) -> Result<(), Error> {
+        let mut far: Vec<usize> = exprs
+            .flat_map(|expr| expr.leaves())
+            .map(|leaf| leaf.array)
+            .filter(|&array| self.stores[array].is_far())
+            .collect();
+        far.sort_unstable();
+        far.dedup();
+        let listed = together::each(true, &far, |&array| self.present(array).map(drop));
+        listed.into_iter().collect()
     }
 
     /// Returns true if a block is known to be missing.

@@ -54,6 +54,7 @@ impl Sparse {
         if points <= FEW || computer.skips.verdict(&nothing) != Verdict::Always {
             return Ok(None);
         }
+        computer.reader.list(stage.operands.iter().map(|operand| &operand.expr))?;
         // An operand of one block exists for all panels. It is excluded if it adds nothing alone; the candidates then
         // follow from the other operands.
         let mut apart = None;

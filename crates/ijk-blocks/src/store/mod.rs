@@ -8,6 +8,7 @@ mod memory;
 mod outline;
 mod recut;
 mod scratch;
+pub(crate) mod together;
 mod transfer;
 mod url;
 #[cfg(feature = "zarr")]

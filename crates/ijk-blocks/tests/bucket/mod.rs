@@ -53,8 +53,18 @@ struct State {
     versions: u64,
     requests: Vec<Request>,
     plan: Option<Plan>,
-    /// Late answers that are awaited, and the most that were at a time.
-    late: (usize, usize),
+    late: LateAnswers,
+}
+
+/// Late answers.
+#[derive(Default)]
+struct LateAnswers {
+    /// Those that are awaited.
+    now: usize,
+    /// The most that were at a time.
+    most: usize,
+    /// Rounds: how often one was asked for while none was awaited.
+    rounds: usize,
 }
 
 /// The server; it ends with the process.
@@ -112,7 +122,12 @@ impl Bucket {
 
     /// Most late answers that were awaited at a time since this was asked last.
     pub fn most_late(&self) -> usize {
-        std::mem::take(&mut self.lock().late.1)
+        std::mem::take(&mut self.lock().late.most)
+    }
+
+    /// Late answers that were awaited one after another since this was asked last.
+    pub fn rounds(&self) -> usize {
+        std::mem::take(&mut self.lock().late.rounds)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -133,12 +148,14 @@ impl Bucket {
                     return;
                 }
                 Some(Fault::Late(time)) => {
-                    state.late.0 += 1;
-                    state.late.1 = state.late.1.max(state.late.0);
+                    let late = &mut state.late;
+                    late.rounds += usize::from(late.now == 0);
+                    late.now += 1;
+                    late.most = late.most.max(late.now);
                     drop(state);
                     std::thread::sleep(Duration::from_millis(time));
                     state = self.lock();
-                    state.late.0 -= 1;
+                    state.late.now -= 1;
                     state.answer(&request)
                 }
                 _ => state.answer(&request),

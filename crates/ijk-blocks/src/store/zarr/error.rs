@@ -118,6 +118,11 @@ impl From<io::Error> for ZarrError {
 }
 
 impl ZarrError {
+    /// The same computation's result with other chunks or codecs.
+    pub(super) fn stored_otherwise() -> Self {
+        Self::Other("it is stored otherwise: see zarr.json".into())
+    }
+
     /// A codec that cannot decode what a chunk holds.
     pub(super) fn codec(codec: &'static str, why: impl ToString) -> Self {
         Self::Codec { codec, why: why.to_string() }

@@ -12,6 +12,7 @@ use super::directory::LOG;
 use super::error::ZarrError;
 use super::spans::Spans;
 use super::storage::{Files, Log, OWN};
+use crate::store::together;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -97,13 +98,10 @@ pub(super) struct Records {
 impl Records {
     /// The records of all journals of an array.
     pub(super) fn read(files: &Files) -> Result<Self, ZarrError> {
-        let (mut all, mut empty) = (Self::default(), Vec::new());
-        for name in names(files)? {
-            all.journals += 1;
-            let Some((mut log, _)) = files.open(&name)? else { continue };
-            let mut text = Vec::new();
-            log.read_to_end(&mut text)?;
-            for line in text.split(|&byte| byte == b'\n') {
+        let (names, mut empty) = (names(files)?, Vec::new());
+        let mut all = Self { journals: names.len(), ..Self::default() };
+        for text in together::each(files.is_far(), &names, |name| journal(files, name)) {
+            for line in text?.split(|&byte| byte == b'\n') {
                 match Record::parse(line) {
                     Some(Record::Chunk { block, chunk }) => {
                         all.chunks.entry(block).or_default().push(chunk);
@@ -146,6 +144,15 @@ impl Records {
     pub(super) fn remove(files: &Files) -> Result<(), ZarrError> {
         files.writer()?.remove(&names(files)?)
     }
+}
+
+/// The text of a journal.
+fn journal(files: &Files, name: &str) -> Result<Vec<u8>, ZarrError> {
+    let mut text = Vec::new();
+    if let Some((mut log, _)) = files.open(name)? {
+        log.read_to_end(&mut text)?;
+    }
+    Ok(text)
 }
 
 /// The keys of all journals.

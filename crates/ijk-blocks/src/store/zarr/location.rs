@@ -1,9 +1,9 @@
-//! Location of an array: in no other array, perhaps in a group.
+//! Paths of arrays, and the members of groups.
 
-use super::document::{self, Document};
-use super::error::ZarrError;
-use super::storage::{Files, METADATA, OWN};
+use super::document::Document;
+use super::storage::{Files, METADATA};
 use super::v2;
+use crate::store::together;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -15,99 +15,14 @@ pub(super) enum NodeKind {
     Group,
 }
 
-/// The metadata of a group.
-const GROUP: &str =
-    "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n";
-
-/// Attempts to change the metadata of a group that others change, too.
-const ATTEMPTS: usize = 8;
-
-/// Checks that an array at a place would not be inside another one.
-pub(super) fn check_place(files: &Files) -> Result<(), ZarrError> {
-    match enclosing_array(files) {
-        Some(array) => Err(ZarrError::InArray { array: array.path().into() }),
-        None if is_in_old_group(files) => Err(ZarrError::OldGroup),
-        None => Ok(()),
-    }
-}
-
-/// The places above one, from the nearest on, each with the key of the first one in it.
-fn places_above(files: &Files) -> impl Iterator<Item = (Files, String)> + use<> {
-    let first = files.above();
-    std::iter::successors(first, |(files, key)| {
-        let (above, name) = files.above()?;
-        Some((above, format!("{name}/{key}")))
-    })
-}
-
-/// The array in which a place is, if any. What is beneath `.ijk` is ours.
-pub(super) fn enclosing_array(files: &Files) -> Option<Files> {
-    let is_ours = |key: &str| key.split('/').next() == Some(OWN);
-    let mut above = places_above(files).filter(|(_, key)| !is_ours(key));
-    above.find_map(|(above, _)| (node(&above) == Some(NodeKind::Array)).then_some(above))
-}
-
-/// Returns true if a place is, or would be, a member of a group: missing places between become groups.
-pub(super) fn is_in_group(files: &Files) -> bool {
-    nearest(files).is_some_and(|above| node(&above) == Some(NodeKind::Group))
-        || is_in_old_group(files)
-}
-
-fn is_in_old_group(files: &Files) -> bool {
-    let has = |files: &Files, key| matches!(files.length(key), Ok(Some(_)));
-    nearest(files).is_some_and(|above| !has(&above, METADATA) && has(&above, v2::GROUP))
-}
-
-/// The nearest place above one where there is something.
-fn nearest(files: &Files) -> Option<Files> {
-    places_above(files).map(|(above, _)| above).find(|above| above.exists())
-}
-
-/// Makes groups of the places between a group and one in it where there is nothing.
-pub(super) fn make_groups(files: &Files) -> Result<(), ZarrError> {
-    if !is_in_group(files) {
-        return Ok(());
-    }
-    let above = places_above(files).map(|(above, _)| above);
-    let missing: Vec<Files> = above.take_while(|above| !above.exists()).collect();
-    for group in missing.into_iter().rev() {
-        group.writer()?.write_new(METADATA, GROUP.as_bytes())?;
-    }
-    Ok(())
-}
-
-/// Adds an array that was made to the consolidated metadata of the groups that it is in, and groups between with it.
-pub(super) fn consolidate(files: &Files, metadata: &str) -> Result<(), ZarrError> {
-    let groups = places_above(files).take_while(|(above, _)| node(above) == Some(NodeKind::Group));
-    for (group, key) in groups {
-        for _ in 0..ATTEMPTS {
-            let old = group.metadata()?;
-            let text = String::from_utf8_lossy(&old).into_owned();
-            let Some(changed) = consolidated(&text, &key, metadata)? else { break };
-            if group.writer()?.replace(METADATA, &old, changed.as_bytes())? {
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The text of a group whose consolidated metadata have those of an array, if it has such and they are others.
-fn consolidated(text: &str, key: &str, metadata: &str) -> Result<Option<String>, ZarrError> {
-    let Some(mut changed) = document::consolidated(text, key, metadata) else { return Ok(None) };
-    let known = Document::parse(text.as_bytes())?.json;
-    for (end, _) in key.match_indices('/') {
-        let between = &key[..end];
-        if known["consolidated_metadata"]["metadata"].get(between).is_none() {
-            changed = document::consolidated(&changed, between, GROUP).unwrap_or(changed);
-        }
-    }
-    Ok((changed != text).then_some(changed))
-}
-
 /// Kind of the node at a place.
-pub(super) fn node(files: &Files) -> Option<NodeKind> {
-    match document(files)?.json.get("node_type")?.as_str()? {
+fn node(files: &Files) -> Option<NodeKind> {
+    kind(&document(files)?)
+}
+
+/// Kind of the node that a document describes.
+pub(super) fn kind(document: &Document) -> Option<NodeKind> {
+    match document.json.get("node_type")?.as_str()? {
         "array" => Some(NodeKind::Array),
         "group" => Some(NodeKind::Group),
         _ => None,
@@ -161,9 +76,10 @@ pub(super) fn arrays_in(group: &Files) -> Vec<String> {
     while let Some((next, prefix)) = left.pop() {
         let mut members = next.members();
         members.sort();
-        for name in members.into_iter().rev() {
-            let (member, key) = (next.member(&name), format!("{prefix}{name}"));
-            match any_node(&member) {
+        let kinds = together::each(next.is_far(), &members, |name| any_node(&next.member(name)));
+        for (name, kind) in members.iter().zip(kinds).rev() {
+            let (member, key) = (next.member(name), format!("{prefix}{name}"));
+            match kind {
                 Some(NodeKind::Array) => found.push(key),
                 Some(NodeKind::Group) => left.push((member, key + "/")),
                 None => {}
@@ -213,8 +129,10 @@ fn dimensions_beside(files: &Files) -> HashMap<String, u64> {
     let mut all = HashMap::new();
     let above = files.above().filter(|(above, _)| node(above) == Some(NodeKind::Group));
     let Some((group, own)) = above else { return all };
-    for member in group.members().into_iter().filter(|name| *name != own) {
-        let Some(Document { json, .. }) = document(&group.member(&member)) else { continue };
+    let members: Vec<_> = group.members().into_iter().filter(|name| *name != own).collect();
+    let read = |name: &String| document(&group.member(name));
+    let documents = together::each(group.is_far(), &members, read);
+    for Document { json, .. } in documents.into_iter().flatten() {
         let list = |name: &str| json.get(name).and_then(Value::as_array).cloned();
         let (names, shape) = (list("dimension_names"), list("shape"));
         for (name, extent) in names.into_iter().flatten().zip(shape.into_iter().flatten()) {
@@ -252,7 +170,8 @@ mod tests {
     fn names_are_unique_in_an_array_and_fit_its_group() {
         let directory = tempfile::tempdir().unwrap();
         let group = directory.path();
-        fs::write(group.join("zarr.json"), GROUP).unwrap();
+        let metadata = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#;
+        fs::write(group.join("zarr.json"), metadata).unwrap();
         fs::create_dir(group.join("t")).unwrap();
         let t = r#"{"node_type": "array", "shape": [2, 3], "dimension_names": ["time", null],
             "attributes": {"a": NaN}}"#;

@@ -55,10 +55,11 @@ impl Lock {
 
 impl Hold for Lock {
     /// Locks the directory, too, which is made if it is not there.
-    fn enter(&mut self) -> Result<(), ZarrError> {
+    fn enter(&mut self) -> Result<bool, ZarrError> {
         fs::create_dir_all(self.directory.file(OWN))?;
         self.inside = Some(Held::new(self.directory.file(LOCK), Mode::Exclusive)?);
-        Ok(())
+        // One that reached the directory by another path.
+        Ok(true)
     }
 
     fn share(&mut self) -> Result<(), ZarrError> {

@@ -1,10 +1,11 @@
 //! Manifest of an unfinished array: identity of the computation, so that only the same one continues it.
 
+use super::ZarrOptions;
 use super::error::ZarrError;
 use super::storage::Files;
 use crate::plan::{BlockPlan, From};
 use crate::store::Digest;
-use crate::{BigTensor, StoreError};
+use crate::{BigTensor, Executor, StoreError};
 use serde::{Deserialize, Serialize};
 
 /// Raised by whatever changes the bits of a result: the order of summation, a function's approximation.
@@ -51,10 +52,10 @@ impl Manifest {
         let plan = BlockPlan::new(tensor);
         let mut digest = Digest::new();
         let mut inputs = Vec::new();
-        for array in &plan.arrays {
+        for (array, identity) in plan.arrays.iter().zip(plan.identities()?) {
             digest.add(array.ty.to_string().as_bytes());
-            if let From::Source(source) = &array.from {
-                inputs.push(ManifestInput { name: source.name(), identity: source.identity()? });
+            if let (From::Source(source), Some(identity)) = (&array.from, identity) {
+                inputs.push(ManifestInput { name: source.name(), identity });
             }
         }
         for stage in &plan.stages {
@@ -65,10 +66,11 @@ impl Manifest {
         Ok(Self { order, simd, finite, strict, program, plan, inputs, command, complete })
     }
 
-    /// The same, where elements are assumed to be finite, or values are computed as they are written.
+    /// The same with what an executor assumes of elements, and the command that finishes the array.
     #[must_use]
-    pub(super) fn assuming(self, finite: bool, strict: bool) -> Self {
-        Self { finite, strict, ..self }
+    pub(super) fn of_run(self, executor: &Executor, options: &ZarrOptions) -> Self {
+        let (finite, strict) = (executor.is_finite(), executor.is_strict());
+        Self { finite, strict, command: options.finished_by(), ..self }
     }
 
     /// The manifest in an array's directory, if there is one.
@@ -96,7 +98,8 @@ impl Manifest {
         files.writer()?.write_through(FILE, self.text()?.as_bytes())
     }
 
-    fn text(&self) -> Result<String, ZarrError> {
+    /// The text of the file.
+    pub(super) fn text(&self) -> Result<String, ZarrError> {
         let text = serde_json::to_string_pretty(self);
         text.map_err(|error| ZarrError::Manifest(error.to_string()))
     }

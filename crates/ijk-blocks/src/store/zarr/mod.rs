@@ -28,6 +28,7 @@ mod scratch;
 mod shards;
 mod spans;
 mod storage;
+mod surroundings;
 mod transfer;
 mod v2;
 mod verify;
@@ -37,12 +38,13 @@ pub use place::StoreOptions;
 pub use resume::Saved;
 pub use scratch::ZarrScratch;
 
-use super::{Incoming, Outgoing, Sink, Source};
+use super::{Incoming, Outgoing, Sink, Source, together};
 use crate::{Annotations, BigTensor, Block, Error, Executor, StoreError, Type, Value};
 use chunks_of_shards::ChunksOfShards;
 use error::ZarrError;
 use ijk_tensor::Tensor;
 use journal::Chunk;
+use manifest::Manifest;
 use metadata::Layout;
 use payload::Payload;
 use resume::Earlier;
@@ -51,6 +53,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use storage::{Files, METADATA};
+use surroundings::Surroundings;
 
 /// A Zarr array in a directory, a bucket of an object store, a zip archive or on a web server: a source, and a sink
 /// where it can be written.
@@ -113,9 +116,13 @@ impl ZarrStore {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Self, StoreError> {
-        let store = Self::open_partial_with(path, options)?;
-        let files = &store.files;
-        resume::check_finished(files, &store.layout).map_err(|problem| of_store(files, problem))?;
+        let files = place::files(path.as_ref(), options)?;
+        let read = || Manifest::read(&files);
+        let (store, manifest) = together::both(files.is_far(), || Self::read(&files), read);
+        let store = store?;
+        manifest
+            .and_then(|manifest| resume::check_finished(&files, &store.layout, manifest))
+            .map_err(|problem| of_store(&files, problem))?;
         Ok(store)
     }
 
@@ -149,17 +156,26 @@ impl ZarrStore {
         path: impl AsRef<Path>,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
-        let files = place::files(path.as_ref(), options)?;
+        Self::read(&place::files(path.as_ref(), options)?)
+    }
+
+    /// The array at a place.
+    fn read(files: &Files) -> Result<Self, StoreError> {
         let opened = files.description().and_then(|text| Layout::parse(&text));
         let layout = opened.map_err(|problem| {
             let problem = match problem {
-                ZarrError::Group { .. } => ZarrError::Group { arrays: location::arrays_in(&files) },
+                ZarrError::Group { .. } => ZarrError::Group { arrays: location::arrays_in(files) },
                 problem => problem,
             };
-            of_store(&files, problem)
+            of_store(files, problem)
         })?;
+        Ok(Self::reading(files.clone(), layout.into()))
+    }
+
+    /// An array that is read.
+    fn reading(files: Files, layout: Arc<Layout>) -> Self {
         let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
-        Ok(Self { files, layout: layout.into(), ty, options, earlier: None })
+        Self { files, layout, ty, options, earlier: None }
     }
 
     /// Makes an array without chunks, to be written: the blocks of the type are its chunks.
@@ -171,7 +187,8 @@ impl ZarrStore {
         ty: &Type,
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
-        let files = place::files(path.as_ref(), options.store())?;
+        let path = path.as_ref();
+        let files = place::files(path, options.store())?;
         let created = Self::make(&files, ty, options);
         let layout = created.map_err(|problem| of_store(&files, problem))?;
         let (ty, options) = (ty.clone(), options.clone());
@@ -182,14 +199,15 @@ impl ZarrStore {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
         let writer = files.writer()?;
-        location::check_place(files)?;
+        let mut surroundings = Surroundings::of(files);
+        surroundings.check()?;
         if !writer.is_free()? {
             return Err(ZarrError::Exists);
         }
-        location::make_groups(files)?;
+        surroundings.make_groups()?;
         writer.prepare()?;
         writer.write(METADATA, text.as_bytes())?;
-        location::consolidate(files, &text)?;
+        surroundings.consolidate(&text)?;
         Ok(layout)
     }
 
@@ -197,13 +215,13 @@ impl ZarrStore {
     /// it is one. Missing directories between become groups when an array is made at the path.
     pub fn is_in_group(path: impl AsRef<Path>) -> bool {
         place::files(path.as_ref(), &StoreOptions::new())
-            .is_ok_and(|files| location::is_in_group(&files))
+            .is_ok_and(|files| Surroundings::of(&files).is_in_group())
     }
 
     /// The Zarr array in whose directory a path is, links and `..` followed, if there is one.
     pub fn enclosing(path: impl AsRef<Path>) -> Option<PathBuf> {
         let files = place::files(path.as_ref(), &StoreOptions::new()).ok()?;
-        Some(location::enclosing_array(&files)?.path().to_path_buf())
+        Some(Surroundings::of(&files).enclosing_array()?.path().to_path_buf())
     }
 
     /// The array's directory, or its URL.
@@ -355,9 +373,8 @@ impl Source for ZarrStore {
     }
 
     fn until(&self, flag: &Arc<AtomicBool>) -> Option<Arc<dyn Source>> {
-        let (files, layout) = (self.files.until(Some(flag))?, Arc::clone(&self.layout));
-        let (ty, options) = (self.ty.clone(), ZarrOptions::new());
-        Some(Arc::new(Self { files, layout, ty, options, earlier: None }))
+        let files = self.files.until(Some(flag))?;
+        Some(Arc::new(Self::reading(files, Arc::clone(&self.layout))))
     }
 
     fn encoding(&self) -> Option<Arc<str>> {

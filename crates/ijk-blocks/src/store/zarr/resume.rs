@@ -2,18 +2,21 @@
 
 use super::error::ZarrError;
 use super::journal::{Journal, Records};
-use super::location::{self, resolved};
+use super::location::resolved;
 use super::manifest::{FILE, Manifest};
 use super::metadata::{self, Layout};
 use super::storage::{Files, Hold, METADATA, Writer};
+use super::surroundings::Surroundings;
 use super::verify::{Verified, Verifier};
 use super::{StoreOptions, ZarrOptions, ZarrScratch, ZarrStore, of_store, place};
 use crate::domain::Coordinates;
 use crate::plan::{BlockPlan, From};
+use crate::store::together;
 use crate::{BigTensor, Error, Executor, StoreError, Type};
 use ijk_cpu::RunError;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Chunks that are verified at a time where an array is far away.
 const VERIFIED: usize = 8;
@@ -28,7 +31,7 @@ pub(super) struct Earlier {
     /// Dropped before the lock: it records what is written last.
     pub(super) journal: Arc<Journal>,
     manifest: Option<Manifest>,
-    _metadata: Metadata,
+    metadata: Metadata,
     pub(super) lock: Box<dyn Hold>,
 }
 
@@ -38,10 +41,21 @@ pub(super) struct Earlier {
 struct Metadata {
     files: Files,
     text: String,
+    /// The manifest has just been written, and nothing is left to check.
+    is_complete: AtomicBool,
+}
+
+impl Metadata {
+    fn new(files: &Files, text: String) -> Self {
+        Self { files: files.clone(), text, is_complete: AtomicBool::new(false) }
+    }
 }
 
 impl Drop for Metadata {
     fn drop(&mut self) {
+        if self.files.is_far() && *self.is_complete.get_mut() {
+            return;
+        }
         let is_ours = || self.files.metadata().is_ok_and(|found| found == self.text.as_bytes());
         if matches!(Manifest::is_there(&self.files), Ok(false)) && is_ours() {
             let remove = |writer: &dyn Writer| writer.remove(&[METADATA.into()]);
@@ -99,21 +113,27 @@ impl ZarrStore {
         executor: &Executor,
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
-        let options = &options.until(executor.stopped_by());
-        let files = place::files(path.as_ref(), options.store())?;
+        let (path, options) = (path.as_ref(), &options.until(executor.stopped_by()));
+        let files = place::files(path, options.store())?;
         if reads(tensor, &files) {
             return Err(of_store(&files, ZarrError::IsInput));
         }
-        let manifest = Manifest::new(tensor, executor.simd())?;
-        let mut manifest = manifest.assuming(executor.is_finite(), executor.is_strict());
-        manifest.command = options.finished_by();
-        let options = options.annotated(tensor, path.as_ref());
-        Self::continued(files.clone(), tensor.ty(), manifest, executor, &options)
+        let is_far = files.is_far();
+        let look = || Surroundings::of(&files);
+        let annotate = || options.annotated(tensor, path);
+        let (manifest, (surroundings, options)) = together::both(
+            is_far,
+            || Manifest::new(tensor, executor.simd()),
+            || together::both(is_far, look, annotate),
+        );
+        let manifest = manifest?.of_run(executor, &options);
+        Self::continued(&files, surroundings, tensor.ty(), manifest, executor, &options)
             .map_err(|problem| of_store(&files, problem))
     }
 
     fn continued(
-        files: Files,
+        files: &Files,
+        mut surroundings: Surroundings,
         ty: &Type,
         manifest: Manifest,
         executor: &Executor,
@@ -122,34 +142,35 @@ impl ZarrStore {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
         let writer = files.writer()?;
-        location::check_place(&files)?;
-        location::make_groups(&files)?;
+        surroundings.check()?;
+        surroundings.make_groups()?;
         let mut lock = writer.lock()?;
         // Nothing is touched that is not ours.
-        found(&files, &manifest, &text, options)?;
-        lock.enter()?;
-        // A process that reached the array by another path may have written until now.
-        let there = found(&files, &manifest, &text, options)?;
+        let mut there = found(files, &manifest, &text, options)?;
+        if lock.enter()? {
+            there = found(files, &manifest, &text, options)?;
+        }
         writer.sweep()?;
         let blocks = Coordinates::count(&layout.ty.grid()) as u64;
         let (manifest, verified) = match there {
-            None => (begin(&files, manifest, &text)?, Verified::default()),
-            Some(there) => {
-                let stop = executor.stopped_by().map(|flag| &**flag);
-                let threads = executor.threads();
-                let threads = if files.is_far() { threads.max(VERIFIED) } else { threads };
-                let verifier = Verifier { files: &files, layout: &layout, threads, stop };
-                let verified = verifier.verify(Records::read(&files)?)?;
-                (again(&files, manifest, there, &verified, blocks)?, verified)
+            PlaceBefore::Same(there) => {
+                let verified = verified(files, &layout, executor)?;
+                (again(files, manifest, there, &verified, blocks)?, verified)
+            }
+            other => {
+                begin(files, &manifest, &text, matches!(other, PlaceBefore::Nothing))?;
+                surroundings.consolidate(&text)?;
+                (manifest, Verified::default())
             }
         };
-        let journal = Arc::new(Journal::new(&files, blocks).syncing(&[FILE, METADATA]));
+        let journal = Arc::new(Journal::new(files, blocks).syncing(&[FILE, METADATA]));
         let (kept, damaged) = (verified.kept, verified.damaged);
-        let _metadata = Metadata { files: files.clone(), text };
-        let manifest = Some(manifest);
-        let earlier = Earlier { kept, damaged, journal, manifest, _metadata, lock };
+        let metadata = Metadata::new(files, text);
+        let (files, manifest) = (files.clone(), Some(manifest));
+        let earlier = Earlier { kept, damaged, journal, manifest, metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
-        Ok(Self { files, layout: layout.into(), ty, options, earlier: Some(earlier) })
+        let (layout, earlier) = (layout.into(), Some(earlier));
+        Ok(Self { files, layout, ty, options, earlier })
     }
 
     /// Lets the other processes of a run [join](Self::join): until all of them have ended, no other run begins.
@@ -177,17 +198,18 @@ impl ZarrStore {
             let text = metadata::text(ty, options)?;
             match is_stored_alike(&found, &text) {
                 true => Ok((Layout::parse(text.as_bytes())?, text, files.writer()?.join()?)),
-                false => Err(ZarrError::Other("it is stored otherwise: see zarr.json".into())),
+                false => Err(ZarrError::stored_otherwise()),
             }
         });
         let (layout, text, lock) = joined.map_err(|problem| of_store(&files, problem))?;
         let journal = Journal::new(&files, Coordinates::count(&layout.ty.grid()) as u64);
         let journal = Arc::new(journal);
         let (kept, damaged, manifest) = (Records::default(), 0, None);
-        let _metadata = Metadata { files: files.clone(), text };
-        let earlier = Earlier { kept, damaged, journal, manifest, _metadata, lock };
+        let metadata = Metadata::new(&files, text);
+        let earlier = Earlier { kept, damaged, journal, manifest, metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
-        Ok(Self { files, layout: layout.into(), ty, options, earlier: Some(earlier) })
+        let (layout, earlier) = (layout.into(), Some(earlier));
+        Ok(Self { files, layout, ty, options, earlier })
     }
 
     /// Removes what this process has begun to write of a result and not finished: for a process that ends without
@@ -219,19 +241,27 @@ impl ZarrStore {
         let Some(earlier) = &self.earlier else { return Ok(()) };
         let Some(mut manifest) = earlier.manifest.clone() else { return Ok(()) };
         earlier.journal.flush()?;
-        if !earlier.lock.is_in_place() {
+        let (files, grid) = (&self.files, self.layout.ty.grid());
+        let is_far = files.is_far();
+        let read = || Records::read(files);
+        let list = || files.lengths("c", grid.len());
+        let (is_in_place, (records, lengths)) = together::both(
+            is_far,
+            || earlier.lock.is_in_place(),
+            || together::both(is_far, read, list),
+        );
+        if !is_in_place {
             let is_held = earlier.lock.is_held();
             return Err(if is_held { ZarrError::Removed } else { ZarrError::LostLock });
         }
-        let (records, grid) = (Records::read(&self.files)?, self.layout.ty.grid());
-        let lengths = self.files.lengths("c", grid.len())?;
+        let (records, lengths) = (records?, lengths?);
         let is_there = |number: u64| match records.chunks.get(&number) {
             None => Ok(records.empty.contains(number)),
             Some(chunks) => {
                 let key = self.key(&Coordinates::of(&grid, number as usize));
                 let found = match &lengths {
                     Some(lengths) => lengths.get(&key).copied(),
-                    None => self.files.length(&key)?,
+                    None => files.length(&key)?,
                 };
                 Ok::<_, ZarrError>(chunks.iter().any(|chunk| Some(chunk.length) == found))
             }
@@ -244,7 +274,9 @@ impl ZarrStore {
             return Err(ZarrError::Gone { missing });
         }
         manifest.complete = true;
-        manifest.write_through(&self.files)
+        manifest.write_through(files)?;
+        earlier.metadata.is_complete.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Number of recorded blocks that are missing or damaged.
@@ -253,30 +285,56 @@ impl ZarrStore {
     }
 }
 
-/// Manifest at a path, if it is that of the same computation, to be continued.
+/// A place before a result is computed into it.
+enum PlaceBefore {
+    Nothing,
+    /// Something that is replaced.
+    Replaced,
+    /// An earlier run of the same computation.
+    Same(Manifest),
+}
+
+/// Looks at a place: an error if it holds what must not be replaced.
 fn found(
     files: &Files,
     manifest: &Manifest,
     text: &str,
     options: &ZarrOptions,
-) -> Result<Option<Manifest>, ZarrError> {
+) -> Result<PlaceBefore, ZarrError> {
+    let (writer, is_far) = (files.writer()?, files.is_far());
+    let replaced = |is_free: bool, has_manifest: bool| match is_free && !has_manifest {
+        true => PlaceBefore::Nothing,
+        false => PlaceBefore::Replaced,
+    };
     if options.is_fresh() {
-        return files.check_removable().map(|()| None);
+        let has_manifest = || Manifest::is_there(files);
+        let (is_free, has_manifest) = together::both(is_far, || writer.is_free(), has_manifest);
+        let is_free = is_free?;
+        files.check_removable(is_free)?;
+        return Ok(replaced(is_free, has_manifest?));
     }
-    let there = Manifest::read(files)?;
-    if (there.is_none() || options.is_only_new()) && !files.writer()?.is_free()? {
+    let (there, (is_free, metadata)) = together::both(
+        is_far,
+        || Manifest::read(files),
+        || together::both(is_far, || writer.is_free(), || files.metadata()),
+    );
+    let (there, is_free) = (there?, is_free?);
+    if (there.is_none() || options.is_only_new()) && !is_free {
         return Err(ZarrError::Exists);
     }
     if let Some(what) = there.as_ref().and_then(|there| manifest.difference(there)) {
         return Err(ZarrError::Other(what));
     }
-    match files.metadata() {
-        Err(problem) if problem.is_of_network() => Err(problem),
+    match (metadata, there) {
+        (Err(problem), _) if problem.is_of_network() => Err(problem),
         // The run that should have written them ended before, or they are lost.
-        Err(_) => Ok(None),
-        Ok(found) if found.iter().all(|&byte| byte == 0) => Ok(None),
-        Ok(found) if is_stored_alike(&found, text) => Ok(there),
-        Ok(_) => Err(ZarrError::Other("it is stored otherwise: see zarr.json".into())),
+        (Err(_), there) => Ok(replaced(is_free, there.is_some())),
+        (Ok(found), there) if found.iter().all(|&byte| byte == 0) => {
+            Ok(replaced(is_free, there.is_some()))
+        }
+        (Ok(found), Some(there)) if is_stored_alike(&found, text) => Ok(PlaceBefore::Same(there)),
+        (Ok(found), None) if is_stored_alike(&found, text) => Ok(PlaceBefore::Replaced),
+        (Ok(_), _) => Err(ZarrError::stored_otherwise()),
     }
 }
 
@@ -287,21 +345,30 @@ fn is_stored_alike(found: &[u8], text: &str) -> bool {
 
 /// Makes an array without chunks, in place of an existing one. If this ends early, no remaining file passes for a block
 /// of this computation or for a result.
-fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, ZarrError> {
+fn begin(
+    files: &Files,
+    manifest: &Manifest,
+    text: &str,
+    is_nothing_there: bool,
+) -> Result<(), ZarrError> {
     let writer = files.writer()?;
-    if writer.is_free()? && !Manifest::is_there(files)? {
+    if is_nothing_there {
         // Nothing is lost but a beginning: all of it is synced with the first blocks.
         manifest.write(files)?;
-        writer.write(METADATA, text.as_bytes())?;
-        location::consolidate(files, text)?;
-        return Ok(manifest);
+        return writer.write(METADATA, text.as_bytes());
     }
     Records::remove(files)?;
     manifest.write_through(files)?;
     writer.clear()?;
-    writer.write_through(METADATA, text.as_bytes())?;
-    location::consolidate(files, text)?;
-    Ok(manifest)
+    writer.write_through(METADATA, text.as_bytes())
+}
+
+/// The blocks that an earlier run finished.
+fn verified(files: &Files, layout: &Layout, executor: &Executor) -> Result<Verified, ZarrError> {
+    let stop = executor.stopped_by().map(|flag| &**flag);
+    let threads = executor.threads();
+    let threads = if files.is_far() { threads.max(VERIFIED) } else { threads };
+    Verifier { files, layout, threads, stop }.verify()
 }
 
 /// Prepares an array for what is left to compute, and gives its manifest.
@@ -314,9 +381,9 @@ fn again(
 ) -> Result<Manifest, ZarrError> {
     let is_whole = verified.kept.count(blocks) == blocks;
     let complete = there.complete && is_whole;
-    let mut manifest = if is_whole { there } else { manifest };
+    let mut manifest = if is_whole { there.clone() } else { manifest };
     manifest.complete = complete;
-    if !is_whole {
+    if !is_whole && manifest != there {
         manifest.write_through(files)?;
     }
     if verified.damaged > 0 || verified.kept.journals > 1 {
@@ -326,11 +393,13 @@ fn again(
     Ok(manifest)
 }
 
-/// Checks that an array is no result, or a finished one.
-pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), ZarrError> {
-    let Some(Manifest { complete: false, command, .. }) = Manifest::read(files)? else {
-        return Ok(());
-    };
+/// Checks by the manifest of an array that it is no result, or a finished one.
+pub(super) fn check_finished(
+    files: &Files,
+    layout: &Layout,
+    manifest: Option<Manifest>,
+) -> Result<(), ZarrError> {
+    let Some(Manifest { complete: false, command, .. }) = manifest else { return Ok(()) };
     let blocks = Coordinates::count(&layout.ty.grid()) as u64;
     Err(ZarrError::Unfinished { done: Records::read(files)?.count(blocks), blocks, command })
 }

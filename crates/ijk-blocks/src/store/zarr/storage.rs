@@ -108,8 +108,10 @@ pub(super) trait Storage: Send + Sync + fmt::Debug {
     /// The place that this one is in, and its name there.
     fn above(&self) -> Option<(Files, String)>;
 
-    /// Returns true if there is something.
-    fn exists(&self) -> bool;
+    /// Returns true if there is something even without metadata: a directory.
+    fn exists(&self) -> bool {
+        false
+    }
 
     /// Why there are no metadata.
     fn absence(&self) -> ZarrError;
@@ -228,8 +230,9 @@ pub(super) trait Log: Send + Sync + fmt::Debug {
 
 /// Keeps others from writing an array, as long as it lives.
 pub(super) trait Hold: Send + Sync + fmt::Debug {
-    /// Holds what is there, too, after the place was found free or that of the same computation.
-    fn enter(&mut self) -> Result<(), ZarrError>;
+    /// Holds what is there, too, after the place was found free or that of the same computation. Returns true if another
+    /// process may have changed that since it was found.
+    fn enter(&mut self) -> Result<bool, ZarrError>;
 
     /// Lets the other processes of the run take part.
     fn share(&mut self) -> Result<(), ZarrError>;
@@ -306,9 +309,8 @@ impl Files {
     }
 
     /// Checks that an array may be removed: it is one, or an unfinished one, or nothing is there.
-    pub(super) fn check_removable(&self) -> Result<(), ZarrError> {
-        let writer = self.writer()?;
-        if !writer.is_free()? && !writer.has_own()? {
+    pub(super) fn check_removable(&self, is_free: bool) -> Result<(), ZarrError> {
+        if !is_free && !self.writer()?.has_own()? {
             // Else it is no array of format 3.
             super::metadata::Layout::parse(&self.metadata()?)?;
         }

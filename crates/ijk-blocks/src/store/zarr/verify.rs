@@ -6,6 +6,7 @@ use super::listing;
 use super::metadata::Layout;
 use super::storage::Files;
 use crate::domain::Coordinates;
+use crate::store::together;
 use std::collections::HashMap;
 use std::hash::Hasher;
 use std::io::{self, Read};
@@ -40,13 +41,16 @@ type Candidate = (u64, String, Vec<Chunk>);
 
 impl Verifier<'_> {
     /// Reads each chunk that is there once.
-    pub(super) fn verify(&self, mut records: Records) -> Result<Verified, ZarrError> {
+    pub(super) fn verify(&self) -> Result<Verified, ZarrError> {
         let grid = self.layout.ty.grid();
+        let read = || Records::read(self.files);
+        let (records, present) = together::both(self.files.is_far(), read, || self.present(&grid));
+        let mut records = records?;
         let blocks = Coordinates::count(&grid) as u64;
         let recorded = records.count(blocks);
         let (mut candidates, mut stale) = (Vec::<Candidate>::new(), Vec::new());
         let mut filled = Vec::new();
-        for (number, key) in self.present(&grid)? {
+        for (number, key) in present? {
             if records.empty.contains(number) {
                 filled.push(number);
             }

@@ -204,8 +204,9 @@ impl LeaseShared {
 }
 
 impl Hold for Lease {
-    fn enter(&mut self) -> Result<(), ZarrError> {
-        Ok(())
+    /// All of the place is held from the beginning.
+    fn enter(&mut self) -> Result<bool, ZarrError> {
+        Ok(false)
     }
 
     /// The other processes end with the first one, which holds it.
@@ -252,8 +253,8 @@ impl Joined {
 }
 
 impl Hold for Joined {
-    fn enter(&mut self) -> Result<(), ZarrError> {
-        Ok(())
+    fn enter(&mut self) -> Result<bool, ZarrError> {
+        Ok(false)
     }
 
     fn share(&mut self) -> Result<(), ZarrError> {

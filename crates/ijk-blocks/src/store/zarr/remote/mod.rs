@@ -22,13 +22,11 @@ use super::storage::{
     ByteRange, Files, Hold, Lengths, Log, METADATA, OWN, Object, Recording, Requested, Storage,
     Upload, Writer,
 };
-use super::v2;
-use crate::store::Digest;
+use crate::store::{Digest, together};
 use body::Body;
 use bytes::Bytes;
 use client::Client;
 use error::{Server, is_no_object};
-use futures_util::future::join_all;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path as Location;
 use object_store::{
@@ -305,20 +303,6 @@ impl Storage for Remote {
         Some((self.at(above.to_owned()), name.to_owned()))
     }
 
-    fn exists(&self) -> bool {
-        let locations = [METADATA, v2::GROUP, v2::ARRAY].map(|key| self.location(key));
-        let store = self.client.store();
-        // Together, since it is asked of each place above an array.
-        let found = self.client.run(async move {
-            let ask = |location| {
-                let store = &store;
-                async move { store.head(&location).await.is_ok() }
-            };
-            join_all(locations.into_iter().flatten().map(ask)).await
-        });
-        found.is_ok_and(|found| found.contains(&true))
-    }
-
     fn absence(&self) -> ZarrError {
         ZarrError::NoRoot { arrays: Vec::new() }
     }
@@ -326,22 +310,32 @@ impl Storage for Remote {
     /// On object stores of all objects, with their sizes and entity tags; on web servers of the metadata alone.
     fn identity(&self) -> Result<String, ZarrError> {
         let mut digest = Digest::new();
-        digest.add(&Files::at(self.clone()).description()?);
+        let describe = || Files::at(self.clone()).description();
         if self.client.server == Server::Web {
+            digest.add(&describe()?);
             return Ok(format!("metadata on a web server, {}", digest.finish()));
         }
-        let (mut count, mut bytes) = (0u64, 0u64);
+        let mut objects = Vec::new();
+        let list = || {
+            self.list("", &mut |key, meta| {
+                if key != METADATA && !key.starts_with(OWN) {
+                    objects.push((key.to_owned(), meta.clone()));
+                }
+                ControlFlow::Continue(())
+            })
+        };
+        let (description, listed) = together::both(true, describe, list);
+        digest.add(&description?);
+        listed?;
         // Listings are in order.
-        self.list("", &mut |key, meta| {
-            if key != METADATA && !key.starts_with(OWN) {
-                digest.add(key.as_bytes());
-                digest.add(&meta.size.to_le_bytes());
-                let changed = meta.last_modified.timestamp_millis().to_string();
-                digest.add(meta.e_tag.as_deref().unwrap_or(&changed).as_bytes());
-                (count, bytes) = (count + 1, bytes + meta.size);
-            }
-            ControlFlow::Continue(())
-        })?;
+        for (key, meta) in &objects {
+            digest.add(key.as_bytes());
+            digest.add(&meta.size.to_le_bytes());
+            let changed = meta.last_modified.timestamp_millis().to_string();
+            digest.add(meta.e_tag.as_deref().unwrap_or(&changed).as_bytes());
+        }
+        let (count, bytes) =
+            (objects.len(), objects.iter().map(|(_, meta)| meta.size).sum::<u64>());
         Ok(format!("{count} objects of {bytes} bytes, {}", digest.finish()))
     }
 
