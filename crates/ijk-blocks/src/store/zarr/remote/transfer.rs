@@ -6,6 +6,7 @@ use super::body::Body;
 use super::client::{Background, Client};
 use super::error::is_no_object;
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path as Location;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutOptions};
 use std::fmt;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 const LARGE: usize = 512 << 20;
 /// Bytes of such a part.
 const PART: usize = 64 << 20;
+/// Most parts of an object that are on their way at a time.
+const PARTS: usize = 4;
 
 /// Writes an object.
 pub(super) async fn put(
@@ -25,14 +28,25 @@ pub(super) async fn put(
     if bytes.len() <= LARGE {
         return store.put_opts(&at, bytes.into(), PutOptions::default()).await.map(drop);
     }
-    let mut upload = store.put_multipart(&at).await?;
-    for start in (0..bytes.len()).step_by(PART) {
-        let part = bytes.slice(start..bytes.len().min(start + PART));
-        if let Err(error) = upload.put_part(part.into()).await {
-            // Parts that stay behind cost, but are no object.
-            upload.abort().await.unwrap_or_default();
-            return Err(error);
-        }
+    put_parts(&*store, &at, &bytes, PART).await
+}
+
+/// Writes an object in parts of a size, several at a time: they share its bytes, and take no more memory.
+async fn put_parts(
+    store: &dyn ObjectStore,
+    at: &Location,
+    bytes: &Bytes,
+    part: usize,
+) -> object_store::Result<()> {
+    let mut upload = store.put_multipart(at).await?;
+    let ranges = (0..bytes.len()).step_by(part);
+    let parts = ranges.map(|start| bytes.slice(start..bytes.len().min(start + part)));
+    let sent: Vec<_> = parts.map(|part| upload.put_part(part.into())).collect();
+    let sent = stream::iter(sent).buffer_unordered(PARTS).try_collect::<()>().await;
+    if let Err(error) = sent {
+        // Parts that stay behind cost, but are no object.
+        upload.abort().await.unwrap_or_default();
+        return Err(error);
     }
     upload.complete().await.map(drop)
 }
@@ -127,5 +141,26 @@ impl Upload for BackgroundPut {
 impl Drop for BackgroundPut {
     fn drop(&mut self) {
         self.wait().unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::memory::InMemory;
+
+    #[test]
+    fn parts_are_put_together_in_their_order() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let at = Location::from("a");
+        for length in [1, 99, 100, 1234] {
+            let store = InMemory::new();
+            let bytes = Bytes::from_iter((0..length).map(|n| (n % 251) as u8));
+            let found = runtime.block_on(async {
+                put_parts(&store, &at, &bytes, 100).await?;
+                store.get(&at).await?.bytes().await
+            });
+            assert!(found.unwrap() == bytes, "{length}");
+        }
     }
 }
