@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// Returns true for a URL.
-    fn is_url(&self) -> bool {
+    pub fn is_url(&self) -> bool {
         url_scheme(&self.path).is_some()
     }
 

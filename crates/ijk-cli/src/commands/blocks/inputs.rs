@@ -18,6 +18,7 @@ pub fn numbered(places: &[Place]) -> Vec<(String, Place)> {
 /// If one does not exist, or does not fit.
 pub fn open(places: &[(String, Place)], options: &RunOptions) -> Result<Vec<BigTensor>, Failure> {
     let keep = options.memory.map_or(KEPT, |bytes| bytes / SHARE) / places.len().max(1) as u64;
+    let mut far = far(places, options.zarr.partial).into_iter();
     let argument = |(n, (name, place)): (usize, &(String, Place))| {
         let blocks = options.zarr.block.get(n).or(options.zarr.block.last());
         let of = |rank: usize| match blocks {
@@ -28,7 +29,9 @@ pub fn open(places: &[(String, Place)], options: &RunOptions) -> Result<Vec<BigT
             }
         };
         if place.is_zarr() {
-            let tensor = zarr(place, options.zarr.partial)?.recut_to_fit(keep);
+            let opened = if place.is_url() { far.next() } else { None };
+            let opened = opened.unwrap_or_else(|| zarr(place, options.zarr.partial));
+            let tensor = opened?.recut_to_fit(keep);
             let tensor = match of(tensor.dims().len())? {
                 Some(blocks) => tensor.reblock(blocks).map_err(of_blocks)?,
                 None => tensor,
@@ -41,6 +44,16 @@ pub fn open(places: &[(String, Place)], options: &RunOptions) -> Result<Vec<BigT
         Ok(tensor.recut_to_fit(keep))
     };
     places.iter().enumerate().map(argument).collect()
+}
+
+/// The arrays at URLs, in their order: servers are asked for all of them at a time.
+fn far<'a>(places: &'a [(String, Place)], partial: bool) -> Vec<Result<BigTensor, Failure>> {
+    std::thread::scope(|scope| {
+        let urls = places.iter().filter(|(_, place)| place.is_url());
+        let open = |(_, place): &'a (String, Place)| scope.spawn(move || zarr(place, partial));
+        let threads: Vec<_> = urls.map(open).collect();
+        threads.into_iter().map_while(|thread| thread.join().ok()).collect()
+    })
 }
 
 /// Limit of the bytes of stored chunks that are cached for re-cutting, of all arguments together, where no memory limit
