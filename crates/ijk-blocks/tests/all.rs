@@ -1,5 +1,6 @@
 //! The tests of this crate, in one executable: each executable takes the time and the room of linking all kernels.
 
+mod archives;
 #[cfg(feature = "object-store")]
 mod bucket;
 mod common;

@@ -83,9 +83,12 @@ pub fn end_if_received() {
         signal => {
             if stores() && !ijk::blocks::cluster::Cluster::is_child() {
                 let without = if fresh() { " without --fresh" } else { "" };
-                crate::output::message(&format!(
-                    "interrupted: finished blocks are kept, and the same command{without} goes on from there"
-                ));
+                crate::output::message(&match archives() {
+                    true => "interrupted: nothing is kept of an archive that is not finished; write to a directory for a result that goes on from where it was interrupted".into(),
+                    false => format!(
+                        "interrupted: finished blocks are kept, and the same command{without} goes on from there"
+                    ),
+                });
             }
             end(signal);
         }
@@ -95,6 +98,18 @@ pub fn end_if_received() {
 /// Returns true if a run writes Zarr arrays.
 fn stores() -> bool {
     SIGNALS.unfinished().run.as_ref().is_some_and(|(arrays, _)| !arrays.is_empty())
+}
+
+/// Returns true if all arrays that a run writes are archives.
+#[cfg(feature = "zarr")]
+fn archives() -> bool {
+    let is_archive = |array: &PathBuf| ijk::blocks::ZarrStore::is_archive(array);
+    SIGNALS.unfinished().run.as_ref().is_some_and(|(arrays, _)| arrays.iter().all(is_archive))
+}
+
+#[cfg(not(feature = "zarr"))]
+fn archives() -> bool {
+    false
 }
 
 fn fresh() -> bool {

@@ -159,6 +159,38 @@ fn finished_blocks_stay_and_the_same_command_goes_on() {
     }
 }
 
+#[cfg(feature = "zarr")]
+#[test]
+fn nothing_is_left_of_an_archive() {
+    let workdir = tempfile::tempdir().unwrap();
+    matrix(&workdir, "a.npy", 200);
+    let cut = start(&workdir, &["eval", "ij~ij", "a.npy", "--block", "8", "-o", "a.zarr"]);
+    assert!(ended(cut).status.success());
+    let before = all(workdir.path());
+    let command = ["einsum", "ij,jk,kl->il", "a.zarr", "a.zarr", "a.zarr", "--workers", "1"];
+    let command = [&command[..], &["--memory", "100kB", "-o", "c.zarr.zip"]].concat();
+    let child = start(&workdir, &command);
+    let is_begun = |path: &std::path::PathBuf| {
+        path.extension().is_some_and(|e| e == "ijk-new")
+            && fs::metadata(path).is_ok_and(|meta| meta.len() > 4000)
+    };
+    let by = Instant::now() + PATIENCE;
+    while !all(workdir.path()).iter().any(is_begun) {
+        assert!(Instant::now() < by, "nothing is written");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    send("TERM", &child);
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.starts_with("interrupted: nothing is kept of an archive that is not finished"),
+        "{said}"
+    );
+    assert_eq!(all(workdir.path()), before);
+    assert!(ended(start(&workdir, &command)).status.success());
+    assert!(workdir.path().join("c.zarr.zip").is_file());
+}
+
 #[test]
 fn who_is_to_ignore_a_signal_does() {
     let workdir = tempfile::tempdir().unwrap();

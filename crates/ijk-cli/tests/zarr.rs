@@ -626,6 +626,23 @@ fn results_have_names_of_axes_and_copies_attributes() {
 }
 
 #[test]
+fn results_go_to_archives() {
+    let workdir = Workdir::new();
+    let command = ["einsum", "ik,kj->ij", "a.zarr", "a.zarr", "-o", "r.zarr.zip"];
+    let (_, said) = workdir.prints(&command);
+    assert!(said.starts_with("9 blocks in "), "{said}");
+    let (_, said) = workdir.prints(&command);
+    assert!(said.contains("nothing to do"), "{said}");
+    let (printed, _) = workdir.prints(&["eval", "+ij~.", "r.zarr.zip"]);
+    let (expected, _) = workdir.prints(&["eval", "+(ik*kj)~ij . +ij~.", "a.npy", "a.npy"]);
+    assert_eq!(printed, expected);
+    workdir.refuses(&["eval", "ij~ij", "a.zarr", "-o", "r.zarr.zip"], "add --fresh");
+    workdir.prints(&["eval", "ij~ij", "a.zarr", "-o", "r.zarr.zip", "--fresh"]);
+    let many = ["eval", "ij~ij", "a.zarr", "-o", "s.zip", "--processes", "2"];
+    workdir.refuses(&many, "an archive is written by one process");
+}
+
+#[test]
 fn what_others_add_to_a_result_leaves_it_the_same() {
     let workdir = Workdir::new();
     let command = ["eval", "ij*2~ij", "a.zarr", "-o", "r.zarr"];

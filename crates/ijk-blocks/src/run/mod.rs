@@ -400,6 +400,7 @@ impl Executor {
         let before = Done::new(last, &*sink);
         if before.is_all(last) {
             self.progress.begin(0, 0, 0);
+            sink.finish()?;
             return Ok(before.len());
         }
         let budget = self.budget(plan, MemoryUse { held: result, writing: sink.writing() })?;

@@ -1,4 +1,4 @@
-//! Arrays in zip archives, which are read.
+//! Arrays in zip archives.
 //!
 //! Members are objects, and what is stored is read where it is, by any number of threads. Checksums of members are
 //! compared when they are read to their ends.
@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -49,11 +50,14 @@ struct Member {
 }
 
 impl Archive {
+    /// Returns true if a path is that of an archive: by its name, unless a directory has that.
+    pub(super) fn is_named(path: &Path) -> bool {
+        path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip")) && !path.is_dir()
+    }
+
     /// The archive that a path leads to or into, if it is one.
     pub(super) fn around(path: &Path) -> Result<Option<Self>, ZarrError> {
-        let is_named =
-            |path: &&Path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip"));
-        let Some(file) = path.ancestors().find(|path| is_named(path) && !path.is_dir()) else {
+        let Some(file) = path.ancestors().find(|path| Self::is_named(path)) else {
             return Ok(None);
         };
         if !file.exists() {
@@ -63,6 +67,24 @@ impl Archive {
         let names: Vec<_> = within.iter().map(|name| name.to_string_lossy()).collect();
         let prefix = names.iter().map(|name| format!("{name}/")).collect();
         Ok(Some(Self { path: path.into(), opened: Arc::new(Opened::new(file)?), prefix }))
+    }
+
+    /// Reads all members to their ends, which compares their checksums; an error names the first one that differs.
+    pub(super) fn verify(&self, stop: Option<&AtomicBool>) -> Result<(), ZarrError> {
+        for (name, member) in &self.opened.members {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(ZarrError::Interrupted);
+            }
+            let read = self.opened.read(member).and_then(|(mut object, _)| {
+                io::copy(&mut object, &mut io::sink())?;
+                Ok(())
+            });
+            read.map_err(|problem| ZarrError::Damaged {
+                key: name.clone(),
+                why: problem.to_string(),
+            })?;
+        }
+        Ok(())
     }
 
     fn member_at(&self, key: &str) -> Option<Member> {
@@ -127,7 +149,7 @@ impl Opened {
 }
 
 #[cold]
-fn wrong(error: zip::result::ZipError) -> ZarrError {
+pub(super) fn wrong(error: zip::result::ZipError) -> ZarrError {
     match error {
         zip::result::ZipError::Io(error) => ZarrError::Io(error),
         error => ZarrError::Archive(error.to_string()),
@@ -222,7 +244,7 @@ impl Storage for Archive {
     }
 
     fn writer(&self) -> Result<&dyn Writer, ZarrError> {
-        Err(ZarrError::ReadOnly("archives"))
+        Err(ZarrError::ArchiveMember)
     }
 }
 

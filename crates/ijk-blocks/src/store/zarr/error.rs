@@ -22,10 +22,20 @@ pub(super) enum ZarrError {
     ReadOnly(&'static str),
     #[error("it is no archive that can be read: {0}")]
     Archive(String),
-    #[error(
-        "no such archive, and none is written: write to a directory, and make an archive of that"
-    )]
+    #[error("no such archive")]
     NoArchive,
+    #[error(
+        "arrays are not added to archives: name an archive that holds the result alone, such as result.zarr.zip, or a directory"
+    )]
+    ArchiveMember,
+    #[error(
+        "an archive is written by one process: write to a directory, and make an archive of that"
+    )]
+    ArchiveOfProcesses,
+    #[error(
+        "{key} is damaged ({why}), and archives are not continued: to replace it, start afresh"
+    )]
+    Damaged { key: String, why: String },
     #[error("{key} is not valid: {why}")]
     Old { key: &'static str, why: String },
     #[error(

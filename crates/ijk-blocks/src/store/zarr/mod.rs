@@ -18,6 +18,7 @@ mod lock;
 mod lz4;
 mod manifest;
 mod metadata;
+mod new_archive;
 mod options;
 mod payload;
 mod place;
@@ -46,6 +47,7 @@ use ijk_tensor::Tensor;
 use journal::Chunk;
 use manifest::Manifest;
 use metadata::Layout;
+use new_archive::{ArchivedResult, NewArchive};
 use payload::Payload;
 use resume::Earlier;
 use std::ops::Range;
@@ -99,6 +101,8 @@ pub struct ZarrStore {
     options: ZarrOptions,
     /// Of results that may be computed in several runs.
     earlier: Option<Earlier>,
+    /// Of results in zip archives.
+    archived: Option<ArchivedResult>,
 }
 
 impl ZarrStore {
@@ -175,10 +179,11 @@ impl ZarrStore {
     /// An array that is read.
     fn reading(files: Files, layout: Arc<Layout>) -> Self {
         let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
-        Self { files, layout, ty, options, earlier: None }
+        Self { files, layout, ty, options, earlier: None, archived: None }
     }
 
-    /// Makes an array without chunks, to be written: the blocks of the type are its chunks.
+    /// Makes an array without chunks, to be written: the blocks of the type are its chunks. One in an archive is there
+    /// when all blocks are.
     ///
     /// # Errors
     /// If something is at the path already, elements are lists, or the directory cannot be made.
@@ -188,11 +193,41 @@ impl ZarrStore {
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
         let path = path.as_ref();
+        if new_archive::is_named(path) {
+            let created = Self::new_archive(path, ty, options, None);
+            return created.map_err(|problem| of_place(path, problem));
+        }
         let files = place::files(path, options.store())?;
         let created = Self::make(&files, ty, options);
         let layout = created.map_err(|problem| of_store(&files, problem))?;
         let (ty, options) = (ty.clone(), options.clone());
-        Ok(Self { files, layout: layout.into(), ty, options, earlier: None })
+        Ok(Self { files, layout: layout.into(), ty, options, earlier: None, archived: None })
+    }
+
+    /// An array in an archive of its own, with a manifest where it is a result.
+    fn new_archive(
+        path: &Path,
+        ty: &Type,
+        options: &ZarrOptions,
+        manifest: Option<&Manifest>,
+    ) -> Result<Self, ZarrError> {
+        let text = metadata::text(ty, options)?;
+        let layout = Layout::parse(text.as_bytes())?;
+        let files = Files::new(path);
+        if let Some(array) = Surroundings::of(&files).enclosing_array() {
+            return Err(ZarrError::InArray { array: array.path().into() });
+        }
+        let archive = NewArchive::begin(path)?;
+        if path.exists() && !options.is_fresh() {
+            return Err(ZarrError::Exists);
+        }
+        archive.add(METADATA, text.as_bytes())?;
+        if let Some(manifest) = manifest {
+            archive.add(manifest::FILE, manifest.text()?.as_bytes())?;
+        }
+        let (ty, options, archived) = (ty.clone(), options.clone(), ArchivedResult::New(archive));
+        let (layout, archived) = (layout.into(), Some(archived));
+        Ok(Self { files, layout, ty, options, earlier: None, archived })
     }
 
     fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, ZarrError> {
@@ -285,6 +320,9 @@ impl ZarrStore {
     /// Writes a block, unless the fill value is all there is of it.
     fn put(&self, at: &[usize], block: Arc<Block>) -> Result<(), ZarrError> {
         let Some(payload) = self.payload(at, block)? else { return self.omit_one(at) };
+        if let Some(ArchivedResult::New(archive)) = &self.archived {
+            return archive.add(&self.layout.key(at), payload.as_ref());
+        }
         let (key, writer) = (self.layout.key(at), self.files.writer()?);
         let Some(Earlier { journal, .. }) = self.held()? else {
             return writer.write_chunk(&key, payload, &mut || Ok(()));
@@ -434,8 +472,12 @@ impl Sink for ZarrStore {
     }
 
     fn finish(&self) -> Result<(), StoreError> {
-        let flushed = self.earlier.as_ref().map_or(Ok(()), |earlier| earlier.journal.flush());
-        flushed.map_err(|problem| of_store(&self.files, problem))
+        let finished = match (&self.earlier, &self.archived) {
+            (Some(earlier), _) => earlier.journal.flush(),
+            (None, Some(ArchivedResult::New(archive))) => archive.finish(),
+            (None, _) => Ok(()),
+        };
+        finished.map_err(|problem| of_store(&self.files, problem))
     }
 }
 

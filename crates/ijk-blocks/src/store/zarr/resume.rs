@@ -1,14 +1,16 @@
 //! Results that are computed in several runs, where one ends early.
 
+use super::archive::Archive;
 use super::error::ZarrError;
 use super::journal::{Journal, Records};
 use super::location::resolved;
 use super::manifest::{FILE, Manifest};
 use super::metadata::{self, Layout};
+use super::new_archive::{self, ArchivedResult};
 use super::storage::{Files, Hold, METADATA, Writer};
 use super::surroundings::Surroundings;
 use super::verify::{Verified, Verifier};
-use super::{StoreOptions, ZarrOptions, ZarrScratch, ZarrStore, of_store, place};
+use super::{StoreOptions, ZarrOptions, ZarrScratch, ZarrStore, of_place, of_store, place};
 use crate::domain::Coordinates;
 use crate::plan::{BlockPlan, From};
 use crate::store::together;
@@ -114,6 +116,11 @@ impl ZarrStore {
         options: &ZarrOptions,
     ) -> Result<Self, StoreError> {
         let (path, options) = (path.as_ref(), &options.until(executor.stopped_by()));
+        if new_archive::is_named(path) {
+            let manifest = Manifest::new(tensor, executor.simd())?.of_run(executor, options);
+            let archived = Self::archived(path, tensor, manifest, executor, options);
+            return archived.map_err(|problem| of_place(path, problem));
+        }
         let files = place::files(path, options.store())?;
         if reads(tensor, &files) {
             return Err(of_store(&files, ZarrError::IsInput));
@@ -129,6 +136,43 @@ impl ZarrStore {
         let manifest = manifest?.of_run(executor, &options);
         Self::continued(&files, surroundings, tensor.ty(), manifest, executor, &options)
             .map_err(|problem| of_store(&files, problem))
+    }
+
+    /// A result in an archive: an earlier run has completed it, or this one makes it anew.
+    fn archived(
+        path: &Path,
+        tensor: &BigTensor,
+        mut manifest: Manifest,
+        executor: &Executor,
+        options: &ZarrOptions,
+    ) -> Result<Self, ZarrError> {
+        if executor.processes().is_some() {
+            return Err(ZarrError::ArchiveOfProcesses);
+        }
+        if reads(tensor, &Files::new(path)) {
+            return Err(ZarrError::IsInput);
+        }
+        let options = options.annotated(tensor, path);
+        if path.exists() && !options.is_fresh() && !options.is_only_new() {
+            let archive = Archive::around(path)?.ok_or(ZarrError::NoArchive)?;
+            let files = Files::at(archive.clone());
+            let text = metadata::text(tensor.ty(), &options)?;
+            let there = Manifest::read(&files)?.filter(|there| there.complete);
+            let there = there.ok_or(ZarrError::Exists)?;
+            if let Some(what) = manifest.difference(&there) {
+                return Err(ZarrError::Other(what));
+            }
+            if !is_stored_alike(&files.metadata()?, &text) {
+                return Err(ZarrError::stored_otherwise());
+            }
+            archive.verify(executor.stopped_by().map(|flag| &**flag))?;
+            let layout = Layout::parse(text.as_bytes())?.into();
+            let (ty, archived) = (tensor.ty().clone(), Some(ArchivedResult::Complete));
+            return Ok(Self { files, layout, ty, options, earlier: None, archived });
+        }
+        // The archive has a name when it is complete.
+        manifest.complete = true;
+        Self::new_archive(path, tensor.ty(), &options, Some(&manifest))
     }
 
     fn continued(
@@ -170,7 +214,7 @@ impl ZarrStore {
         let earlier = Earlier { kept, damaged, journal, manifest, metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
         let (layout, earlier) = (layout.into(), Some(earlier));
-        Ok(Self { files, layout, ty, options, earlier })
+        Ok(Self { files, layout, ty, options, earlier, archived: None })
     }
 
     /// Lets the other processes of a run [join](Self::join): until all of them have ended, no other run begins.
@@ -209,7 +253,7 @@ impl ZarrStore {
         let earlier = Earlier { kept, damaged, journal, manifest, metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
         let (layout, earlier) = (layout.into(), Some(earlier));
-        Ok(Self { files, layout, ty, options, earlier })
+        Ok(Self { files, layout, ty, options, earlier, archived: None })
     }
 
     /// Removes what this process has begun to write of a result and not finished: for a process that ends without
@@ -218,13 +262,26 @@ impl ZarrStore {
     /// # Errors
     /// If that fails; the next run removes it, too.
     pub fn abandon(path: impl AsRef<Path>) -> Result<(), StoreError> {
-        let files = place::files(path.as_ref(), &StoreOptions::new())?;
+        let path = path.as_ref();
+        if new_archive::is_named(path) {
+            return new_archive::abandon(path).map_err(|problem| of_place(path, problem));
+        }
+        let files = place::files(path, &StoreOptions::new())?;
         let abandoned = files.writer().and_then(|writer| writer.abandon());
         abandoned.map_err(|problem| of_store(&files, problem))
     }
 
+    /// Returns true if a result at a path is a zip archive: it has its name when it is complete, and a run that ends
+    /// before leaves nothing to continue.
+    pub fn is_archive(path: impl AsRef<Path>) -> bool {
+        new_archive::is_named(path.as_ref())
+    }
+
     /// Returns true if an earlier run completed the result.
     pub fn is_complete(&self) -> bool {
+        if matches!(self.archived, Some(ArchivedResult::Complete)) {
+            return true;
+        }
         let manifest = self.earlier.as_ref().and_then(|earlier| earlier.manifest.as_ref());
         manifest.is_some_and(|manifest| manifest.complete)
     }
@@ -234,6 +291,9 @@ impl ZarrStore {
     /// # Errors
     /// If blocks are missing, since another process removed them; if the manifest cannot be written.
     pub fn complete(&self) -> Result<(), StoreError> {
+        if let Some(ArchivedResult::New(archive)) = &self.archived {
+            return archive.finish().map_err(|problem| of_store(&self.files, problem));
+        }
         self.completed().map_err(|problem| of_store(&self.files, problem))
     }
 
@@ -463,7 +523,11 @@ impl Executor {
         if store.is_complete() && self.processes().is_none() {
             return Ok(Saved { blocks, computed: 0, damaged });
         }
-        let executor = self.clone().scratch_or(Arc::new(ZarrScratch::beside(&store.files)));
+        let scratch = match &store.archived {
+            Some(_) => ZarrScratch::new(std::env::temp_dir()),
+            None => ZarrScratch::beside(&store.files),
+        };
+        let executor = self.clone().scratch_or(Arc::new(scratch));
         let before = executor.complete(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
         Ok(Saved { blocks, computed: blocks - before, damaged })
