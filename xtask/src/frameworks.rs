@@ -38,7 +38,7 @@ fn verify(root: &Path, only: &str) -> Result<usize, String> {
         return Err(format!("there is no framework `{only}`"));
     }
     let python = environment(root, &chosen)?;
-    let ijk = build(root, TESTED)?;
+    let ijk = build(root, TESTED, &[])?;
     let mut failed = 0;
     for (folder, packages) in chosen {
         println!("\n{folder}: {}", versions(&python, packages)?);
@@ -58,12 +58,17 @@ fn environment(root: &Path, chosen: &[(&str, &[&str])]) -> Result<PathBuf, Strin
     )
 }
 
-/// The command `ijk`, built by a profile, whose folder it is in.
-pub fn build(root: &Path, (profile, folder): (&str, &str)) -> Result<PathBuf, String> {
+/// The command `ijk`, built by a profile, whose folder it is in, with some features.
+pub fn build(
+    root: &Path,
+    (profile, folder): (&str, &str),
+    features: &[&str],
+) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let target = root.join("target");
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "-p", "ijk-cli", "--profile", profile]);
+    build.arg("--features").arg(features.join(","));
     build.arg("--target-dir").arg(&target);
     succeed(build.current_dir(root))?;
     let name = if cfg!(windows) { "ijk.exe" } else { "ijk" };

@@ -19,7 +19,7 @@ const ALLOWED: [&str; 2] = ["copy::kernel::transpose::{{closure}}", "::complex::
 
 /// Builds the program as it is released, and prints what kernels call.
 pub fn run(root: &Path) -> ExitCode {
-    let built = crate::frameworks::build(root, ("release", "release"));
+    let built = crate::frameworks::build(root, ("release", "release"), &[]);
     let calls = match built.and_then(|program| calls(&program).map_err(|error| error.to_string())) {
         Ok(calls) => calls,
         Err(problem) => {

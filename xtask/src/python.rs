@@ -33,7 +33,7 @@ fn test(root: &Path) -> Result<(), String> {
     let package = format!("{}[test]", root.display());
     let python = environment(&root.join("target/python"), [&package[..]].into_iter())?;
     let tests = root.join("python/tests");
-    let ijk = crate::frameworks::build(root, crate::frameworks::TESTED)?;
+    let ijk = crate::frameworks::build(root, crate::frameworks::TESTED, &[])?;
     let run = |arguments: &[&Path]| succeed(Command::new(&python).env("IJK", &ijk).args(arguments));
     run(&[Path::new("-m"), Path::new("pytest"), Path::new("-q"), &tests])?;
     CONFORMANCE.iter().try_for_each(|name| run(&[&tests.join(name)]))
