@@ -51,7 +51,12 @@ impl Sum {
             outputs: vec![ArrayId(0)],
             ..Program::default()
         };
-        let instance = Instance { dtypes: vec![], shapes: vec![], extents: vec![extents.to_vec()] };
+        let instance = Instance {
+            dtypes: vec![],
+            shapes: vec![],
+            extents: vec![extents.to_vec()],
+            passes: vec![],
+        };
         let mut sum = Self { program, instance };
         sum.array(dtype, shape);
         sum

@@ -71,24 +71,24 @@ impl Program {
         if position >= count {
             return Err(Error::Position { side, position, count });
         }
-        self.written_out(arguments).map(|(program, instance, _)| (program, instance))
+        self.written_out(arguments).map(|all| (all.program, all.instance))
     }
 
-    /// The program without loops, with its extents, and for each statement the one that it is a copy of.
+    /// The program without loops.
     pub(crate) fn written_out(
         &self,
         arguments: &[(DType, &[usize])],
-    ) -> Result<(Cow<'_, ir::Program>, Instance, Vec<Option<usize>>), Error> {
+    ) -> Result<WrittenOut<'_>, Error> {
         let program = self.lowered();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
         let instance = instantiate(program, &arguments)?;
         if program.loops.is_empty() {
             let origins = (0..program.statements.len()).map(Some).collect();
-            return Ok((Cow::Borrowed(program), instance, origins));
+            return Ok(WrittenOut { program: Cow::Borrowed(program), instance, origins });
         }
         match unrolled(program, &instance, WRITTEN_OUT) {
             Some(Unrolled { program, instance, origins }) => {
-                Ok((Cow::Owned(program), instance, origins))
+                Ok(WrittenOut { program: Cow::Owned(program), instance, origins })
             }
             None => {
                 let message = format!(
@@ -103,5 +103,14 @@ impl Program {
     }
 }
 
-/// Statements of all passes of loops that are written out.
+/// A program whose loops are written out.
+pub(crate) struct WrittenOut<'a> {
+    pub program: Cow<'a, ir::Program>,
+    /// Its extents.
+    pub instance: Instance,
+    /// For each statement the one that it is a copy of.
+    pub origins: Vec<Option<usize>>,
+}
+
+/// Most statements of all passes of loops that are written out.
 const WRITTEN_OUT: usize = 1000;

@@ -1,5 +1,6 @@
 //! Explanations of an application for people: types, domains, plan, cost, and the engine's choices for each step.
 
+use crate::numbers::with_numbers;
 use crate::prepared::{extents, instantiate};
 use crate::{Arguments, Engine, Error, Program, StepExplanation, staged};
 use ijk_cpu::RunError;
@@ -86,10 +87,13 @@ impl Engine {
         program: &Program,
         arguments: impl Arguments<'a, Kind>,
     ) -> Result<Explanation, Error> {
-        arguments.with_views(|views| {
-            let outlines: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
-            let strides = views.iter().map(|view| view.strides().to_vec()).collect();
-            self.explain_strides(program, &outlines, strides)
+        arguments.with_views(|views, numbers| {
+            let wanted = |number| program.type_of_number(views, numbers, number);
+            with_numbers(views, numbers, wanted, |inputs| {
+                let outlines: Vec<_> = inputs.iter().map(|x| (x.dtype(), x.shape())).collect();
+                let strides = inputs.iter().map(|x| x.strides().to_vec()).collect();
+                self.explain_strides(program, &outlines, strides)
+            })
         })
     }
 

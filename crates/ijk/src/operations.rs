@@ -1,5 +1,6 @@
 //! The scalar operations of a program by name, and their dependencies.
 
+use crate::depend::WrittenOut;
 use crate::error::{Operation, OperationError};
 use crate::{Error, Program};
 use ijk_ir::PointSet;
@@ -272,7 +273,7 @@ impl Program {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn operations(&self, arguments: &[(DType, &[usize])]) -> Result<Operations, Error> {
-        let (program, instance, origins) = self.written_out(arguments)?;
+        let WrittenOut { program, instance, origins } = self.written_out(arguments)?;
         let inputs = (0..self.arity()).map(|n| n.to_string());
         let path = |n: &Option<usize>| n.map_or(String::new(), |n| self.paths()[n].clone());
         let paths: Vec<String> = origins.iter().map(path).collect();

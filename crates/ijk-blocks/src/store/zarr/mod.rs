@@ -225,7 +225,8 @@ impl ZarrStore {
         if let Some(manifest) = manifest {
             archive.add(manifest::FILE, manifest.text()?.as_bytes())?;
         }
-        let (ty, options, archived) = (ty.clone(), options.clone(), ArchivedResult::New(archive));
+        let (ty, options, archived) =
+            (ty.clone(), options.clone(), ArchivedResult::New(archive.into()));
         let (layout, archived) = (layout.into(), Some(archived));
         Ok(Self { files, layout, ty, options, earlier: None, archived })
     }

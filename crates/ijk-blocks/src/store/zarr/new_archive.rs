@@ -44,7 +44,7 @@ pub(super) fn is_named(path: &Path) -> bool {
 /// A result in an archive.
 #[derive(Debug)]
 pub(super) enum ArchivedResult {
-    New(NewArchive),
+    New(Box<NewArchive>),
     /// An earlier run has written it.
     Complete,
 }
