@@ -37,7 +37,54 @@ def opened(array, blocks):
     def read(first, last):
         return converted(asarray(part[tuple(map(slice, first, last))], name), dtype)
 
-    return _ijk.BigTensor._reading(read, array.shape, blocks, dtype.name, name, _identity(array))
+    named, source = (name, _identity(array)), _Pickled(array)
+    return _ijk.BigTensor._reading(read, array.shape, blocks, dtype.name, named, source)
+
+
+class _Pickled:
+    """An array, which pickle finds where it is: in its file, if it lies in one."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __reduce__(self):
+        array, file = self.array, _file(self.array)
+        if isinstance(array, np.memmap) and file is not None:
+            first, offset = _places(array)
+            return _mapped, (os.path.abspath(file), first, offset, array.shape, array.strides, array.dtype)
+        if type(array).__module__.partition(".")[0] == "h5py" and file is not None:
+            return _dataset, (os.path.abspath(file), array.name)
+        # Other libraries know how: the array itself is what comes back.
+        return _itself, (array,)
+
+
+def _mapped(file, first, offset, shape, strides, dtype):
+    """A part of a map of a file, from a byte of the file on."""
+    bytes_of_file = np.memmap(file, np.uint8, "r", offset=first)
+    array = np.ndarray.__new__(np.memmap, shape, dtype, bytes_of_file, offset, strides)
+    for name in ("_mmap", "filename", "offset", "mode"):
+        setattr(array, name, getattr(bytes_of_file, name))
+    return array
+
+
+def _dataset(file, name):
+    """A dataset of a file of h5py's."""
+    import h5py
+
+    return h5py.File(file, "r")[name]
+
+
+def _itself(array):
+    return array
+
+
+def _places(array):
+    """The byte of the file that a map begins with, and that of the map which an array begins with."""
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    start = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return getattr(base, "offset", 0), start
 
 
 def _type(array):
@@ -96,10 +143,7 @@ def _identity(array):
         status = os.stat(file)
         parts += [status.st_mtime_ns, status.st_size, getattr(array, "offset", 0)]
         if isinstance(array, np.memmap):
-            base = array
-            while isinstance(base.base, np.ndarray):
-                base = base.base
-            parts += [array.strides, array.__array_interface__["data"][0] - base.__array_interface__["data"][0]]
+            parts += [array.strides, _places(array)[1]]
     elif type(array).__module__.partition(".")[0] != "dask" and "://" not in _name(array).replace("memory://", ""):
         parts.append(uuid.uuid4().hex)
     return repr(parts)

@@ -59,7 +59,7 @@ impl Component {
                 let message = "block tensors are computed when they are collected or written: no out, no engine";
                 return Err(PyTypeError::new_err(message));
             }
-            return blocks::apply(py, &slf.get().inner, &tensors);
+            return blocks::apply(slf, &tensors);
         }
         let arguments = &slf.get().with_weak_numbers(arguments)?;
         match direct(arguments, out)? {
@@ -126,7 +126,7 @@ impl Component {
 
     /// The texts and combinators of the program, parts first: for each a word, and the numbers of its parts.
     fn steps(&self) -> Vec<Step> {
-        self.recipe.steps()
+        self.recipe.texts()
     }
 
     /// The text of a program without combining operators, else None.
@@ -245,7 +245,7 @@ impl Component {
     }
 
     fn __invert__(&self) -> PyResult<Self> {
-        let recipe = Recipe::combined("invert", &[&self.recipe]);
+        let recipe = Recipe::combined("invert", [&self.recipe]);
         Ok(Self { inner: self.inner.swap().map_err(raise)?, recipe })
     }
 
@@ -295,13 +295,13 @@ impl Component {
         let number = |n: Option<u64>| n.map_or("-".into(), |n| n.to_string());
         let (passes, rows) = (number(passes), number(rows.map(|n| n as u64)));
         let word = format!("{} {rows} {passes}", form.name());
-        Ok(Self { inner, recipe: Recipe::combined(&word, &[&self.recipe]) })
+        Ok(Self { inner, recipe: Recipe::combined(&word, [&self.recipe]) })
     }
 
     /// Two programs combined by an operator of Python.
     fn with(&self, other: &Self, operator: &str, combine: Combine) -> PyResult<Self> {
         let inner = combine(&self.inner, &other.inner).map_err(raise)?;
-        Ok(Self { inner, recipe: Recipe::combined(operator, &[&self.recipe, &other.recipe]) })
+        Ok(Self { inner, recipe: Recipe::combined(operator, [&self.recipe, &other.recipe]) })
     }
 
     /// Converts plain numbers of Python to the element types that the other arguments give them.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// A program in Einsum Tuple: statements on arrays of any rank.
 #[pyclass(module = "ijk", frozen, weakref)]
 pub struct Program {
-    inner: ijk::et::Program,
+    pub inner: ijk::et::Program,
 }
 
 #[pymethods]
@@ -62,13 +62,11 @@ impl Program {
                     "block tensors are computed when they are collected or written: no engine";
                 return Err(PyTypeError::new_err(message));
             }
+            let given = given_choices(py, &ranks, &dims, seed)?;
             let choices = choices(ranks, dims, seed)?;
-            return Ok(blocks::apply_by_name(py, &slf.get().inner, &tensors, &choices)?.into_any());
+            return Ok(blocks::apply_by_name(slf, &tensors, &choices, &given)?.into_any());
         }
-        let options = PyDict::new(py);
-        options.set_item("ranks", ranks)?;
-        options.set_item("dims", dims)?;
-        options.set_item("seed", seed)?;
+        let options = given_choices(py, &ranks, &dims, seed)?;
         options.set_item("engine", engine)?;
         py.import("ijk._interchange")?.getattr("run")?.call1((slf, arrays, options))
     }
@@ -211,6 +209,20 @@ fn bound<'a>(bindings: Bindings<'a>, given: &'a [(String, Readonly<'_>)]) -> Bin
     given
         .iter()
         .fold(bindings, |bindings, (name, array)| bindings.bind(name.as_str(), array.view()))
+}
+
+/// Ranks, extents and the seed of a run, as they were given.
+fn given_choices<'py>(
+    py: Python<'py>,
+    ranks: &Option<HashMap<String, Bound<'py, PyAny>>>,
+    dims: &Option<HashMap<String, Bound<'py, PyAny>>>,
+    seed: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = PyDict::new(py);
+    options.set_item("ranks", ranks)?;
+    options.set_item("dims", dims)?;
+    options.set_item("seed", seed)?;
+    Ok(options)
 }
 
 /// Ranks, extents and the seed of a run.

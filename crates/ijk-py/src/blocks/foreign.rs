@@ -1,8 +1,7 @@
 //! Arrays of other libraries, read block by block: files, and what is computed when it is asked for.
 
-use super::{BigTensor, made};
 use crate::arrays::{Readonly, type_of};
-use ijk::blocks::{self, Block, Source, StoreError, Type};
+use ijk::blocks::{self, Block, Error, Source, StoreError, Type};
 use pyo3::prelude::*;
 use std::fmt;
 use std::ops::Range;
@@ -94,7 +93,7 @@ pub fn reading(
     dtype: &str,
     name: String,
     identity: String,
-) -> PyResult<BigTensor> {
+) -> PyResult<Result<blocks::BigTensor, Error>> {
     let ty = Type { dims: shape, blocks, element: type_of(dtype)?.into() };
-    made(blocks::BigTensor::from_source(Foreign { ty, read, name, identity }))
+    Ok(blocks::BigTensor::from_source(Foreign { ty, read, name, identity }))
 }

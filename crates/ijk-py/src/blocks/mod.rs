@@ -1,25 +1,32 @@
 //! Block tensors.
 
 mod foreign;
+mod operators;
+mod programs;
+mod recipe;
 mod run;
 mod stores;
 mod values;
 
-use crate::arrays::{from_tensor, is_masked, readonly};
+use crate::arrays::{from_tensor, readonly};
 use crate::component::Component;
-use crate::error::{raise, raise_blocks};
+use crate::error::raise_blocks;
 use crate::memory::typestr;
 use crate::numbers;
+use crate::recipe::Recipe;
 use ijk::blocks::{
-    self, Aggregation, BinaryOp, Block, Error, Formula, Function, IntoAggregation, IntoFunction,
-    Positions, UnaryOp, Zip,
+    self, Aggregation, Block, Error, Function, IntoAggregation, IntoFunction, Positions, UnaryOp,
+    Zip,
 };
-use ijk::et::{Bindings, BlocksError};
 use numpy::PyUntypedArray;
+use operators::{no_tensor, or_else};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PySlice, PyTuple};
+use pyo3::types::{PyDict, PySlice, PyTuple};
+use recipe::{PickledStep, TensorStep};
 use std::path::PathBuf;
+
+pub use programs::{any, any_by_name, apply, apply_by_name};
 
 /// A tensor cut into blocks, as a term: nothing is computed before it is collected or written.
 ///
@@ -44,6 +51,14 @@ use std::path::PathBuf;
 #[pyclass(module = "ijk", frozen, weakref)]
 pub struct BigTensor {
     inner: blocks::BigTensor,
+    recipe: Recipe<TensorStep>,
+}
+
+impl BigTensor {
+    /// The same tensor, as another object of Python's.
+    fn same(&self) -> Self {
+        Self { inner: self.inner.clone(), recipe: self.recipe.clone() }
+    }
 }
 
 /// Elements from which on an array is copied without the interpreter lock.
@@ -58,7 +73,7 @@ impl BigTensor {
         if !array.is_exact_instance_of::<PyUntypedArray>() {
             let opened = py.import("ijk._sources")?.call_method1("opened", (array, blocks))?;
             if let Ok(opened) = opened.cast::<Self>() {
-                return Ok(Self { inner: opened.get().inner.clone() });
+                return Ok(opened.get().same());
             }
         }
         let blocks = blocks.map(numbers::blocks).transpose()?;
@@ -70,7 +85,7 @@ impl BigTensor {
         };
         let tensor = copied.map_err(|error| raise_blocks(error.into()))?;
         let blocks = blocks.unwrap_or_else(|| vec![None; tensor.shape().len()]);
-        made(blocks::BigTensor::from_tensor(tensor, blocks))
+        Self::in_memory(blocks::BigTensor::from_tensor(tensor, blocks))
     }
 
     /// The elements, in C order, of a tensor of that shape: numbers, or lists of numbers, or lists of these.
@@ -88,22 +103,27 @@ impl BigTensor {
         blocks: &Bound<'_, PyAny>,
         dtype: Option<&str>,
     ) -> PyResult<Self> {
-        let (shape, blocks) = (numbers::shape(shape, "shape")?, numbers::blocks(blocks)?);
+        let shape: Vec<usize> = numbers::shape(shape, "shape")?;
+        let blocks = numbers::blocks(blocks)?;
         let (of, values) = values::read(elements, dtype)?;
-        made(blocks::BigTensor::lit_of(of, values, shape, blocks))
+        Self::in_memory(blocks::BigTensor::lit_of(of, values, shape, blocks))
     }
 
     /// A tensor whose blocks are read by a function: of the first and the last positions of a block along each axis.
+    /// `source` is pickled in place of the function: a tensor of that has the same blocks.
     #[staticmethod]
     fn _reading(
+        py: Python<'_>,
         read: Py<PyAny>,
         shape: Vec<usize>,
         blocks: &Bound<'_, PyAny>,
         dtype: &str,
-        name: String,
-        identity: String,
+        named: (String, String),
+        source: Py<PyAny>,
     ) -> PyResult<Self> {
-        foreign::reading(read, shape, numbers::blocks(blocks)?, dtype, name, identity)
+        let (blocks, (name, identity)) = (numbers::blocks(blocks)?, named);
+        let call = ("array", (source, PyTuple::new(py, &blocks)?));
+        Self::called(py, foreign::reading(read, shape, blocks, dtype, name, identity)?, call, [])
     }
 
     /// The tensor of a Zarr array of format 3 or 2: its chunks are the blocks.
@@ -123,13 +143,20 @@ impl BigTensor {
         partial: bool,
         storage_options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = stores::options(storage_options)?;
+        let entries = stores::entries(storage_options)?;
+        let options = stores::with_entries(&entries);
         let executor = run::executor(None, None)?;
         let opened = run::computing(py, executor, |executor| match partial {
-            true => executor.open_partial(path, &options),
-            false => executor.open(path, &options),
+            true => executor.open_partial(&path, &options),
+            false => executor.open(&path, &options),
         });
-        Ok(Self { inner: opened? })
+        // Another process may be in another directory.
+        let path = match blocks::url_scheme(&path) {
+            None => std::path::absolute(&path)?,
+            Some(_) => path,
+        };
+        let path = path.into_os_string();
+        Self::called(py, Ok(opened?), ("open", (path, partial, entries)), [])
     }
 
     /// The einsum of tensors, with numpy.einsum's meaning of subscripts; NumPy arrays are operands that are not cut.
@@ -138,9 +165,11 @@ impl BigTensor {
     #[staticmethod]
     #[pyo3(signature = (subscripts, *tensors))]
     fn einsum(subscripts: &str, tensors: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let py = tensors.py();
         let tensors = tensors.iter().map(|any| tensor(&any)).collect::<PyResult<Vec<_>>>()?;
-        let tensors: Vec<&blocks::BigTensor> = tensors.iter().collect();
-        made(blocks::BigTensor::einsum(subscripts, &tensors))
+        let inner: Vec<&blocks::BigTensor> = tensors.iter().map(|tensor| &tensor.inner).collect();
+        let built = blocks::BigTensor::einsum(subscripts, &inner);
+        Self::called(py, built, ("einsum", (subscripts,)), &tensors)
     }
 
     /// The extent of each axis.
@@ -226,13 +255,17 @@ impl BigTensor {
         or_else(other.py(), Self::combined(slf, Zip::Div, other, true)?)
     }
 
-    fn __neg__(&self) -> PyResult<Self> {
-        made(self.inner.map(UnaryOp::Neg))
+    fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
+        Self::called(py, self.inner.map(UnaryOp::Neg), ("neg", ()), [self])
     }
 
     fn __matmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let product = match other.cast::<Self>() {
-            Ok(other) => Some(made(self.inner.matmul(&other.get().inner))?),
+            Ok(right) => {
+                let right = right.get();
+                let built = self.inner.matmul(&right.inner);
+                Some(Self::called(other.py(), built, ("matmul", ()), [self, right])?)
+            }
             Err(_) => None,
         };
         or_else(other.py(), product)
@@ -251,8 +284,11 @@ impl BigTensor {
     /// The tensor repeated to a shape whose extents are integer multiples, aligned at the right, in compatible
     /// blocks.
     fn bc(&self, shape: &Bound<'_, PyAny>, blocks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = blocks.py();
         let shape: Vec<usize> = numbers::shape(shape, "shape")?;
-        made(self.inner.bc(shape, numbers::blocks(blocks)?))
+        let blocks = numbers::blocks(blocks)?;
+        let call = ("bc", (PyTuple::new(py, &shape)?, PyTuple::new(py, &blocks)?));
+        Self::called(py, self.inner.bc(shape, blocks), call, [self])
     }
 
     /// Some positions of each axis: a slice or range without steps, ascending positions, or None for all.
@@ -261,8 +297,12 @@ impl BigTensor {
     /// BigTensor([1, 2], [1, 2], f64)
     #[pyo3(signature = (*positions))]
     fn select(&self, positions: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let py = positions.py();
         let all = positions.iter().enumerate().map(|(axis, any)| self.positions(axis, &any));
-        made(self.inner.select(all.collect::<PyResult<Vec<_>>>()?))
+        let all = all.collect::<PyResult<Vec<_>>>()?;
+        let given = all.iter().map(|positions| given(py, positions));
+        let call = ("select", PyTuple::new(py, given.collect::<PyResult<Vec<_>>>()?)?);
+        Self::called(py, self.inner.select(all), call, [self])
     }
 
     /// A function of each element: text such as "x + 1", "f64(x) / 2" or "0 < x and x < 1", or a program in i
@@ -273,19 +313,22 @@ impl BigTensor {
     /// >>> ijk.BigTensor.lit([[1, 2], [], [3]], [3], [None]).map("sum(x) > 2").collect()
     /// array([ True, False,  True])
     fn map(&self, function: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (py, call) = (function.py(), ("map", (function,)));
         if let Ok(component) = function.cast::<Component>() {
-            return made(self.inner.map(&component.get().inner));
+            return Self::called(py, self.inner.map(&component.get().inner), call, [self]);
         }
         let text: String = function.extract().map_err(|_| {
             let kind = function.get_type();
             PyTypeError::new_err(format!("map takes text or a component, not {kind}"))
         })?;
-        made(self.inner.map(function_of(&text)?))
+        Self::called(py, self.inner.map(function_of(&text)?), call, [self])
     }
 
     /// The same elements in other blocks.
     fn reblock(&self, blocks: &Bound<'_, PyAny>) -> PyResult<Self> {
-        made(self.inner.reblock(numbers::blocks(blocks)?))
+        let (py, blocks) = (blocks.py(), numbers::blocks(blocks)?);
+        let call = ("reblock", (PyTuple::new(py, &blocks)?,));
+        Self::called(py, self.inner.reblock(blocks), call, [self])
     }
 
     /// The sum of products along axis i of this tensor and axis j of the other, or another aggregation, such as
@@ -298,10 +341,11 @@ impl BigTensor {
         j: &Bound<'_, PyAny>,
         aggregation: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (by, other) = (aggregation_of(aggregation)?, tensor(other)?);
+        let (py, by, other) = (other.py(), aggregation_of(aggregation)?, tensor(other)?);
         let i = numbers::axis(i, "axis i", self.inner.dims().len())?;
-        let j = numbers::axis(j, "axis j", other.dims().len())?;
-        made(self.inner.contract_by(&other, i, j, by))
+        let j = numbers::axis(j, "axis j", other.inner.dims().len())?;
+        let built = self.inner.contract_by(&other.inner, i, j, by);
+        Self::called(py, built, ("contract", (i, j, aggregation)), [self, &other])
     }
 
     /// Computes the tensor as a NumPy array; of lists, an array of Python lists.
@@ -332,7 +376,8 @@ impl BigTensor {
 
     /// Computes the tensor into a Zarr V3 array, chunk by chunk; it may be larger than memory.
     ///
-    /// path, storage_options: a directory or a URL of an object store, as for open.
+    /// path, storage_options: a directory or a URL of an object store, as for open, or a zip archive (a.zarr.zip), which is
+    /// there when it is complete: a write of one that was interrupted begins anew.
     /// compression: None, a level of zstd from 1 to 22, or "same": as the first stored array that it is computed from,
     /// shards included. shards: extents of smaller chunks that make up a chunk, which readers fetch one by one. An
     /// earlier, unfinished write of the same tensor is
@@ -369,8 +414,8 @@ impl BigTensor {
         }
         let executor = run::executor(workers, memory_limit)?.assume_finite(assume_finite);
         let saved =
-            run::computing(py, executor, |executor| executor.save(&self.inner, path, &options));
-        run::saved(py, saved)
+            run::computing(py, executor, |executor| executor.save(&self.inner, &path, &options));
+        run::saved(py, &path, saved)
     }
 
     /// The plan: the stages in which blocks are computed.
@@ -398,6 +443,25 @@ impl BigTensor {
         }
     }
 
+    /// Arguments from which pickle rebuilds a tensor: the call that made it, down to blocks in memory and to addresses of what is
+    /// stored, with their options.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Vec<PickledStep<'py>>,))> {
+        recipe::reduced(self, py)
+    }
+
+    /// The tensor itself, which does not change.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    /// The tensor itself.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
     /// Makes arrays of NumPy leave operators to block tensors.
     #[classattr]
     fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
@@ -415,35 +479,6 @@ impl BigTensor {
 }
 
 impl BigTensor {
-    /// The operation with another tensor or a number; None for other operands.
-    fn combined(
-        slf: &Bound<'_, Self>,
-        op: Zip,
-        other: &Bound<'_, PyAny>,
-        swapped: bool,
-    ) -> PyResult<Option<Self>> {
-        let inner = &slf.get().inner;
-        if let Ok(other) = other.cast::<Self>() {
-            return made(inner.zip(op, &other.get().inner)).map(Some);
-        }
-        let Some(number) = number(other) else {
-            let py = other.py();
-            let fitted = py
-                .import("ijk._tensors")?
-                .call_method1("fitted", (slf, other, matches!(op, Zip::Div)))?;
-            let Ok((own, other)) = fitted.extract::<(Bound<'_, Self>, Bound<'_, Self>)>() else {
-                return Ok(None);
-            };
-            let (own, other) = (&own.get().inner, &other.get().inner);
-            let (l, r) = if swapped { (other, own) } else { (own, other) };
-            return made(l.zip(op, r)).map(Some);
-        };
-        let (x, number) = (Formula::variable(0), Formula::number(number));
-        let (l, r) = if swapped { (number, x) } else { (x, number) };
-        let op: BinaryOp = op.operator();
-        made(inner.map(Formula::binary(op, l, r))).map(Some)
-    }
-
     fn positions(&self, axis: usize, any: &Bound<'_, PyAny>) -> PyResult<Positions> {
         let extent = self.inner.dims().get(axis).copied().unwrap_or_default();
         if any.is_none() {
@@ -464,99 +499,28 @@ impl BigTensor {
     }
 }
 
+/// Positions as `select` takes them.
+fn given<'py>(py: Python<'py>, positions: &Positions) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match positions {
+        Positions::All => py.None().into_bound(py),
+        Positions::Range(range) => {
+            let (start, end) = (isize::try_from(range.start)?, isize::try_from(range.end)?);
+            PySlice::new(py, start, end, 1).into_any()
+        }
+        Positions::At(at) => PyTuple::new(py, at.iter())?.into_any(),
+    })
+}
+
 /// The result of a rule.
-fn made(built: Result<blocks::BigTensor, Error>) -> PyResult<BigTensor> {
-    Ok(BigTensor { inner: built.map_err(raise_blocks)? })
-}
-
-/// A tensor, or `NotImplemented`, so that Python tries the other operand.
-fn or_else<'py>(py: Python<'py>, tensor: Option<BigTensor>) -> PyResult<Bound<'py, PyAny>> {
-    match tensor {
-        Some(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
-        None => Ok(py.NotImplemented().into_bound(py)),
-    }
-}
-
-/// A real number of Python or NumPy; not a bool.
-fn number(any: &Bound<'_, PyAny>) -> Option<f64> {
-    // A masked value is no number.
-    if is_masked(any).unwrap_or(true) {
-        return None;
-    }
-    let is_bool = any.is_instance_of::<PyBool>();
-    let is_number =
-        any.hasattr("__float__").unwrap_or(false) && !any.hasattr("shape").unwrap_or(true);
-    let scalar = any.getattr("shape").is_ok_and(|shape| shape.len().is_ok_and(|n| n == 0));
-    (!is_bool && (is_number || scalar)).then(|| any.extract().ok())?
-}
-
-fn no_tensor(any: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("a block tensor or a number is expected, not {}", any.get_type()))
+fn checked(built: Result<blocks::BigTensor, Error>) -> PyResult<blocks::BigTensor> {
+    built.map_err(raise_blocks)
 }
 
 /// A tensor, or an array that is not cut.
-fn tensor(any: &Bound<'_, PyAny>) -> PyResult<blocks::BigTensor> {
+fn tensor(any: &Bound<'_, PyAny>) -> PyResult<BigTensor> {
     match any.cast::<BigTensor>() {
-        Ok(tensor) => Ok(tensor.get().inner.clone()),
-        Err(_) => Ok(BigTensor::new(any, None)?.inner),
-    }
-}
-
-/// All arguments as tensors, if one of them is.
-pub fn any(arguments: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<blocks::BigTensor>>> {
-    match arguments.iter().any(|argument| argument.is_instance_of::<BigTensor>()) {
-        true => {
-            arguments.iter().map(|argument| tensor(&argument)).collect::<PyResult<_>>().map(Some)
-        }
-        false => Ok(None),
-    }
-}
-
-/// All arrays of a dict as tensors, if one of them is.
-pub fn any_by_name(
-    arrays: &Bound<'_, PyDict>,
-) -> PyResult<Option<Vec<(String, blocks::BigTensor)>>> {
-    if !arrays.iter().any(|(_, array)| array.is_instance_of::<BigTensor>()) {
-        return Ok(None);
-    }
-    let named = |(name, array): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        Ok((name.extract()?, tensor(&array)?))
-    };
-    arrays.iter().map(named).collect::<PyResult<_>>().map(Some)
-}
-
-/// Applies a program in Einsum Tuple to tensors: a dict of its results.
-pub fn apply_by_name<'py>(
-    py: Python<'py>,
-    program: &ijk::et::Program,
-    tensors: &[(String, blocks::BigTensor)],
-    choices: &Bindings<'_>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (&name[..], tensor)).collect();
-    let applied = program.apply_blocks(&tensors, choices).map_err(|error| match error {
-        BlocksError::Program(error) => raise(error),
-        BlocksError::Blocks(error) => raise_blocks(error),
-    });
-    let results = PyDict::new(py);
-    for (name, inner) in applied? {
-        results.set_item(name, BigTensor { inner })?;
-    }
-    Ok(results)
-}
-
-/// Applies a program to tensors: one result, or a tuple of several.
-pub fn apply<'py>(
-    py: Python<'py>,
-    component: &ijk::Program,
-    tensors: &[blocks::BigTensor],
-) -> PyResult<Bound<'py, PyAny>> {
-    let tensors: Vec<&blocks::BigTensor> = tensors.iter().collect();
-    let results = component.apply_blocks(&tensors).map_err(raise_blocks)?;
-    let wrapped = results.into_iter().map(|inner| Bound::new(py, BigTensor { inner }));
-    let mut results = wrapped.collect::<PyResult<Vec<_>>>()?;
-    match results.len() {
-        1 => Ok(results.swap_remove(0).into_any()),
-        _ => Ok(PyTuple::new(py, results)?.into_any()),
+        Ok(tensor) => Ok(tensor.get().same()),
+        Err(_) => BigTensor::new(any, None),
     }
 }
 
@@ -596,5 +560,5 @@ pub fn contract(
     j: &Bound<'_, PyAny>,
     aggregation: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<BigTensor> {
-    BigTensor { inner: tensor(m1)? }.contract(m2, i, j, aggregation)
+    tensor(m1)?.contract(m2, i, j, aggregation)
 }

@@ -4,9 +4,10 @@ use crate::engine::interrupted;
 use crate::error::raise_blocks;
 use crate::numbers;
 use ijk::RunError;
-use ijk::blocks::{Error, Executor, Saved};
+use ijk::blocks::{Error, Executor, Saved, ZarrStore};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
@@ -73,7 +74,7 @@ pub fn computing<R: Send>(
 }
 
 /// Warns about damaged blocks of an earlier result that were computed again.
-pub fn saved(py: Python<'_>, saved: PyResult<Saved>) -> PyResult<()> {
+pub fn saved(py: Python<'_>, path: &Path, saved: PyResult<Saved>) -> PyResult<()> {
     match saved {
         Ok(Saved { damaged: 0, .. }) => Ok(()),
         Ok(Saved { damaged, .. }) => {
@@ -83,7 +84,10 @@ pub fn saved(py: Python<'_>, saved: PyResult<Saved>) -> PyResult<()> {
         }
         Err(error) => {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                let note = "finished blocks are kept: the same write goes on from there";
+                let note = match ZarrStore::is_archive(path) {
+                    true => "nothing is kept of an archive that is not finished",
+                    false => "finished blocks are kept: the same write goes on from there",
+                };
                 error.value(py).call_method1("add_note", (note,))?;
             }
             Err(error)

@@ -16,11 +16,24 @@ const NAMES: [(&str, &str); 5] = [
     ("client_kwargs", ""),
 ];
 
+/// Names of ours, and values.
+pub type Entries = Vec<(String, String)>;
+
 /// The options of a dict.
 pub fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<StoreOptions> {
-    let mut options = StoreOptions::new();
-    let Some(given) = given else { return Ok(options) };
-    for (name, value) in given {
+    Ok(with_entries(&entries(given)?))
+}
+
+/// Options with these entries.
+pub fn with_entries(entries: &Entries) -> StoreOptions {
+    let set = |options: StoreOptions, (name, value): &(String, String)| options.set(name, value);
+    entries.iter().fold(StoreOptions::new(), set)
+}
+
+/// The entries of a dict, by our names.
+pub fn entries(given: Option<&Bound<'_, PyDict>>) -> PyResult<Entries> {
+    let mut entries = Vec::new();
+    for (name, value) in given.into_iter().flatten() {
         let name: String = name.extract()?;
         let known = NAMES.iter().find(|(theirs, _)| *theirs == name);
         match known.map_or(&name[..], |(_, ours)| *ours) {
@@ -28,16 +41,16 @@ pub fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<StoreOptions> {
             "" => {
                 let inner = value.cast::<PyDict>().map_err(|_| wrong(&name, &value))?;
                 for (name, value) in inner {
-                    options = set(options, &name.extract::<String>()?, &value)?;
+                    entries.push(entry(&name.extract::<String>()?, &value)?);
                 }
             }
-            ours => options = set(options, ours, &value)?,
+            ours => entries.push(entry(ours, &value)?),
         }
     }
-    Ok(options)
+    Ok(entries)
 }
 
-fn set(options: StoreOptions, name: &str, value: &Bound<'_, PyAny>) -> PyResult<StoreOptions> {
+fn entry(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
     let name = NAMES.iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| *ours);
     if name.is_empty() {
         return Err(PyValueError::new_err("client_kwargs are not nested"));
@@ -47,7 +60,7 @@ fn set(options: StoreOptions, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
         Err(_) if value.is_instance_of::<PyDict>() => return Err(wrong(name, value)),
         Err(_) => value.str()?.to_string(),
     };
-    Ok(options.set(name, text))
+    Ok((name.into(), text))
 }
 
 fn wrong(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
