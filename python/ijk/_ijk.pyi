@@ -250,7 +250,7 @@ class Program:
     def __new__(cls, source: str) -> Program: ...
     def __call__(
         self,
-        named: dict[str, Any] | None = None,
+        named: Mapping[Any, Any] | None = None,
         /,
         *,
         ranks: Mapping[str, int] | None = None,

@@ -20,6 +20,7 @@ HOMES = (
     ("jax", "Array", "_jax"),
     ("dask.array", "Array", "_dask"),
     ("xarray", "DataArray", "_xarray"),
+    ("xarray", "Dataset", "_datasets"),
     ("scipy.sparse", "sparray", "_sparse"),
     ("scipy.sparse", "spmatrix", "_sparse"),
 )
@@ -220,6 +221,12 @@ def _places(signature):
     return found
 
 
+def inputs(program):
+    """The names of the arrays that a program reads."""
+    found = (re.match(r"input (?:or random )?(\w+)\[", line) for line in program.signature.splitlines())
+    return [line[1] for line in found if line]
+
+
 def _one_each(places, array):
     """The places, if each is one axis of the array; None for each axis else."""
     rank = len(array.shape)
@@ -234,3 +241,11 @@ def apply(component, arguments, out=None, engine=None):
 def run(program, arrays, options):
     """A program in Einsum Tuple of any arrays by name."""
     return made(ProgramCall(program, list(arrays), options), list(arrays.values()), None)
+
+
+def run_named(program, named, arrays, options):
+    """A program in Einsum Tuple of the variables of a Dataset, and of other arrays by name."""
+    home = home_of(named)
+    if home is None or not hasattr(home, "run_named"):
+        raise TypeError(f"arrays are given by name, in a dict or a Dataset of xarray's, not in {type(named)}")
+    return home.run_named(program, named, arrays or {}, options)

@@ -38,14 +38,21 @@ impl Program {
     fn __call__<'py>(
         slf: &Bound<'py, Self>,
         py: Python<'py>,
-        named: Option<&Bound<'py, PyDict>>,
+        named: Option<&Bound<'py, PyAny>>,
         ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
         dims: Option<HashMap<String, Bound<'py, PyAny>>>,
         seed: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let arrays = together(named, arrays)?;
+        let dict = named.and_then(|named| named.cast::<PyDict>().ok());
+        if let (Some(named), None) = (named, dict) {
+            let options = given_choices(py, &ranks, &dims, seed)?;
+            options.set_item("engine", engine)?;
+            let run = py.import("ijk._interchange")?.getattr("run_named")?;
+            return run.call1((slf, named, arrays, options));
+        }
+        let arrays = together(dict, arrays)?;
         let arrays = arrays.as_ref();
         let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
         let direct = given.map(|(name, array)| match Readonly::of(&array)? {
