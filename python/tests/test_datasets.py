@@ -21,7 +21,7 @@ def dataset():
     )
 
 
-MEANS = ijk.et("mean[time] = +{lat} t[time,lat] * w[lat]\n\nscaled[time,lat] = t[time,lat] * w[lat]")
+MEANS = ijk.et("mean[time] = t[time,lat] * w[lat]\n\nscaled[time,lat] = t[time,lat] * w[lat]")
 
 
 def test_results_are_a_dataset():

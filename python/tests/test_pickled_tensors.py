@@ -50,7 +50,7 @@ def terms():
     u, v = ijk.BigTensor(X, [2, 2]), ijk.BigTensor(X + 1, [2, 2])
     square = ijk.BigTensor(X @ X.T, [2, None])
     several = ijk.i("ij~ji & +ij~i")(u)
-    named = ijk.et("y[p] = +{q} x[p,q]\n\nz[q,p] = x[p,q]")(x=u)
+    named = ijk.et("y[p] = x[p,q]\n\nz[q,p] = x[p,q]")(x=u)
     gather = ijk.et("y[p] = x[p]\n\nDIMS(p) = 2")
     return {
         "operators": (u + v) * u - v / (u + 1),
@@ -62,7 +62,7 @@ def terms():
         "repeated": u.bc((6, 4), (2, 2)),
         "selected": u.select(slice(0, 2), [0, 3]).select(None, slice(0, 1)),
         "mapped": u.map("sqrt(x) + 1").map("x * x"),
-        "by a component": u.map(ijk.i("sqrt .~.")),
+        "by a component": u.map(ijk.i(".+1~.")),
         "reblocked": u.reblock([None, 1]),
         "contracted": ijk.contract(u, v, 1, 1, "max(l + r)"),
         "contracted by a component": u.contract(v, 1, 1, ijk.i("+(i*i)~.")),
