@@ -51,7 +51,7 @@ def terms():
     square = ijk.BigTensor(X @ X.T, [2, None])
     several = ijk.i("ij~ji & +ij~i")(u)
     named = ijk.et("y[p] = x[p,q]\n\nz[q,p] = x[p,q]")(x=u)
-    gather = ijk.et("y[p] = x[p]\n\nDIMS(p) = 2")
+    copied = ijk.et("y[p] = x[p]")
     return {
         "operators": (u + v) * u - v / (u + 1),
         "numbers": 2 - u / 3 + (1.5 * -u),
@@ -69,7 +69,7 @@ def terms():
         "einsum": ijk.BigTensor.einsum("ij,kj->ik", u, X),
         "several results": several[0] @ several[1].einsum("i,i->i", several[1], several[1]),
         "tuples": named["z"] @ named["y"],
-        "extents": gather(x=ijk.BigTensor(X[0]), dims=None)["y"],
+        "extents": copied(x=ijk.BigTensor(X[0]), dims={"p": 4})["y"],
         "like arrays": (u.T[1:3].sum(axis=1) > u.mean()).astype(np.float32),
     }
 

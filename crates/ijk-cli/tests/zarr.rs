@@ -461,6 +461,7 @@ fn chunks_that_do_not_fit_are_recut() {
     }
 }
 
+#[cfg(not(feature = "object-store"))]
 #[test]
 fn urls_are_refused() {
     let workdir = Workdir::new();

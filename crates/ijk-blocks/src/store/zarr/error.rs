@@ -18,6 +18,7 @@ pub(super) enum ZarrError {
     NoMetadata,
     #[error("it is no Zarr array: it has no zarr.json{}", names(arrays))]
     NoRoot { arrays: Vec<String> },
+    #[cfg(feature = "object-store")]
     #[error("{0} are read, but not written: write to a directory, or to an object store")]
     ReadOnly(&'static str),
     #[error("it is no archive that can be read: {0}")]

@@ -155,6 +155,7 @@ impl std::fmt::Display for PassOrder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Passes => f.write_str("pass after pass"),
+            Self::Rows { block: 1 } => f.write_str("each row runs through all passes"),
             Self::Rows { block } => write!(f, "{block} rows at a time run through all passes"),
             Self::Diagonals => f.write_str("passes run along diagonals of this loop and the next"),
         }

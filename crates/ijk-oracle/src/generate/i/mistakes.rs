@@ -204,7 +204,7 @@ mod tests {
     fn mistakes_get_their_diagnostics() {
         let mut wrong = Vec::new();
         for (code, source, ranks) in MISTAKES {
-            let found = (0..300).any(|seed| {
+            let found = (0..20_000).any(|seed| {
                 let mut rng = Rng::new(seed);
                 let input = |rank: &usize| {
                     let (t, n) = (*rng.pick(&DType::ALL), rng.between(0, 4));
