@@ -277,3 +277,9 @@ def test_programs_that_are_no_sums_of_products():
     with pytest.raises(ijk.Error):
         ijk.et("y[i,j] = s[i,k] * b[k,j]")(s=s, b=np.ones((4, 4)))
     assert ijk.et("y[i] = s[i,k]")(s=s, engine=ijk.Engine(1), dims={"i": [6]})["y"].shape == (6,)
+
+
+def test_programs_warn_of_what_they_say_alone(recwarn):
+    s = sparse.random(6, 5, 0.5, format="csr")
+    ijk.et("y[i,j] = s[i,k] * b[k,j]\n\ny")(s=s, b=np.ones((5, 4)))
+    assert not recwarn.list
