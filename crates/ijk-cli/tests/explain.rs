@@ -59,7 +59,7 @@ fn every_kind_of_step_names_its_kernel() {
         ),
         ("+ij~i", &["1000x500"], &[("row fold", "folds in registers")]),
         ("+ij~i", &["10x500000"], &[("row fold", "folds in registers")]),
-        ("@exp ij~ij . +ij~i", &["10x500000"], &[("nest", "reduction in chunks of tiles")]),
+        ("@sin ij~ij . +ij~i", &["10x500000"], &[("nest", "reduction in chunks of tiles")]),
         ("@argmax ij~i", &["100x100"], &[("nest", "positions of extremes in tiles")]),
         ("ij~ji", &["700x700"], &[("nest", "transposing copy")]),
         ("ij~ij", &["700x700"], &[("nest", "copy of contiguous rows")]),
