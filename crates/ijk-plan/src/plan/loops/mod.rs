@@ -227,7 +227,7 @@ pub struct LoopOptions {
 /// Plans a loop; `strides` are those of its arrays that are not local, in order.
 ///
 /// # Errors
-/// As for [`plan()`].
+/// As for [`crate::plan()`].
 pub fn plan_loop(
     program: &LoopProgram,
     strides: &[Vec<isize>],
