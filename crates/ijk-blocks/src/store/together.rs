@@ -42,6 +42,10 @@ pub(crate) fn each<T: Sync, R: Send>(
 }
 
 /// The results of two functions, which wait at the same time where stores are far away.
+#[cfg_attr(
+    not(feature = "zarr"),
+    allow(dead_code, reason = "stores that use it are behind a feature")
+)]
 pub(crate) fn both<A, B: Send>(
     is_far: bool,
     one: impl FnOnce() -> A,
