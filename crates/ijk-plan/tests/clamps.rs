@@ -1,20 +1,9 @@
 //! Plans of magnitudes and extremes in indices: boxes in which indices are affine, and copies with repeated borders.
 
-use crate::support::stage::staged;
-use ijk_oracle::Value;
+use crate::support::stage::{argument, staged};
 use ijk_plan::plan::{Node, Plan, Step};
 use ijk_plan::{Kernel, Layout};
-use ijk_types::{DType, Scalar};
-
-fn argument(dtype: DType, shape: &[usize]) -> Value {
-    let count: usize = shape.iter().product();
-    let number = |n: usize| (n * 7 + n / 5 + n / 11) as i64;
-    let element = |n: usize| match dtype {
-        DType::I64 => Scalar::I64(number(n) % 44 - 2),
-        _ => Scalar::F64((number(n) % 9 - 4) as f64),
-    };
-    Value { dtype, shape: shape.to_vec(), data: (0..count).map(element).collect() }
-}
+use ijk_types::DType;
 
 /// The plan of a program, which computes what the program says.
 fn planned(source: &str, arguments: &[(&str, DType, &[usize])]) -> Plan {

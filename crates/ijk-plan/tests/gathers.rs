@@ -1,21 +1,9 @@
 //! Rows at computed places: parts that are named, and rows that are read often.
 
-use crate::support::stage::staged;
-use ijk_oracle::Value;
+use crate::support::stage::{argument, staged};
 use ijk_plan::Layout;
 use ijk_plan::plan::{self, Node, Plan};
 use ijk_types::{DType, Scalar};
-
-/// An argument: small whole numbers, or places some of which are out of range.
-fn argument(dtype: DType, shape: &[usize]) -> Value {
-    let count: usize = shape.iter().product();
-    let number = |n: usize| (n * 7 + n / 5 + n / 11) as i64;
-    let element = |n: usize| match dtype {
-        DType::I64 => Scalar::I64(number(n) % 44 - 2),
-        _ => Scalar::F64((number(n) % 9 - 4) as f64),
-    };
-    Value { dtype, shape: shape.to_vec(), data: (0..count).map(element).collect() }
-}
 
 /// The kernels of a program's plan, which computes what the program says.
 fn kernels(source: &str, arguments: &[(&str, DType, &[usize])]) -> (Vec<String>, Plan) {

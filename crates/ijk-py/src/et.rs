@@ -176,7 +176,7 @@ impl Program {
     }
 }
 
-/// Issues warnings about a program to a caller of so many frames up.
+/// Issues warnings about a program, with `frames` as Python's `stacklevel`: 1 is the present frame.
 fn warn(py: Python<'_>, source: &str, all: &[ijk::Diagnostic], frames: u32) -> PyResult<()> {
     for warning in all {
         let message = ijk::render(source, "program", std::slice::from_ref(warning), false);

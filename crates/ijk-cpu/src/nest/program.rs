@@ -320,7 +320,7 @@ impl Over {
     }
 
     /// Returns true if its elements are neither one for the tile nor contiguous for all points.
-    pub(super) fn is_partial(self) -> bool {
+    fn is_partial(self) -> bool {
         matches!(self, Self::Rows | Self::Columns | Self::Apart(_))
     }
 }

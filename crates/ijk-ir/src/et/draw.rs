@@ -51,7 +51,7 @@ pub(super) fn draw_for_run(
 enum Beyond {
     /// An error.
     Refused,
-    /// The least extents: the program asks for them.
+    /// The least extents are drawn all the same.
     Least,
 }
 

@@ -4,6 +4,7 @@
 //! give the next states. That last update reads all before it writes any, so states may change places. What one update
 //! computes and another reads is an array of the loop's own.
 
+use super::end_of;
 use super::part::PartBuilder;
 use crate::core::{
     ArrayId, AxisId, IndexExpr, Init, Instance, Iteration, Loop, LoopArray, LoopAxis, LoopProgram,
@@ -71,7 +72,7 @@ impl<'a> LoopBuilder<'a> {
         states.map(|state| own.all.then(|| make(self, state.result))).collect()
     }
 
-    /// A loop whose states have their arrays, in so many axes of loops around it.
+    /// A loop whose states have their arrays, nested in loops of `around` axes in total.
     fn passes(
         &mut self,
         at: usize,
@@ -116,8 +117,7 @@ impl<'a> LoopBuilder<'a> {
             match *item {
                 ProgramItem::Statement(n) => run.push(n),
                 ProgramItem::Begin(inner) => {
-                    let end = items.iter().position(|item| *item == ProgramItem::End(inner));
-                    let end = end.unwrap_or(items.len());
+                    let end = end_of(items, inner);
                     steps.extend(self.stored(&std::mem::take(&mut run)));
                     steps.extend(self.inner(inner, around, &items[at + 1..end]));
                     at = end;

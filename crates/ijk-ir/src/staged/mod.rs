@@ -36,6 +36,11 @@ pub enum StagedWork {
     Loop(Box<LoopStage>),
 }
 
+/// Position of the end of a loop among items.
+fn end_of(items: &[ProgramItem], of: usize) -> usize {
+    items.iter().position(|item| *item == ProgramItem::End(of)).unwrap_or(items.len())
+}
+
 /// The steps of a program with loops for some types and shapes.
 pub fn stages(program: &Program, instance: &Instance) -> Vec<StagedStep> {
     let mut stages = Stages { program, instance, steps: Vec::new() };
@@ -46,8 +51,7 @@ pub fn stages(program: &Program, instance: &Instance) -> Vec<StagedStep> {
         match *item {
             ProgramItem::Statement(n) => run.push(n),
             ProgramItem::Begin(own) => {
-                let end = items.iter().position(|item| *item == ProgramItem::End(own));
-                let end = end.unwrap_or(items.len());
+                let end = end_of(&items, own);
                 stages.run(std::mem::take(&mut run), own);
                 stages.looped(own, &items[at + 1..end]);
                 at = end;

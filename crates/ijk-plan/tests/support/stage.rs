@@ -49,3 +49,14 @@ pub fn staged(
         expected,
     }
 }
+
+/// An argument: small whole numbers, or places some of which are out of range.
+pub fn argument(dtype: DType, shape: &[usize]) -> Value {
+    let count: usize = shape.iter().product();
+    let number = |n: usize| (n * 7 + n / 5 + n / 11) as i64;
+    let element = |n: usize| match dtype {
+        DType::I64 => Scalar::I64(number(n) % 44 - 2),
+        _ => Scalar::F64((number(n) % 9 - 4) as f64),
+    };
+    Value { dtype, shape: shape.to_vec(), data: (0..count).map(element).collect() }
+}

@@ -106,11 +106,9 @@ impl Body<'_> {
             matches!(sink, Sink::Stream(stream) if stream.strips) && streams(self.lowering.level);
         // A kernel is called for each row, a chain once for all.
         let short = self.row() < CHAIN_LONG_ROW;
-        let by_row = |chain: &Growing| {
-            let mut sources = chain.links.iter().flat_map(|link| &link.sources);
-            short && sources.any(|source| source.over.is_partial())
-        };
-        self.join_members(joining.found, |chain| alone && chain.dst == value || by_row(chain));
+        self.join_members(joining.found, |chain| {
+            alone && chain.dst == value || short && chain.is_by_row()
+        });
     }
 
     /// Elements of a row of a full tile.
@@ -140,29 +138,33 @@ impl Body<'_> {
 
     /// Replaces the instructions of each chain of several, at the position of the last of them; a chain of one
     /// instruction only if `alone` holds.
-    fn join_members(&mut self, found: Vec<Growing>, alone: impl Fn(&Growing) -> bool) {
+    fn join_members(&mut self, found: Vec<Growing>, alone: impl Fn(&Chain) -> bool) {
         let all = std::mem::take(&mut self.finished.instructions);
         let mut all: Vec<Option<Instruction>> = all.into_iter().map(Some).collect();
         for growing in found {
+            let chain = self.grown(&growing);
             if let [first @ .., last] = &growing.members[..]
-                && (!first.is_empty() || alone(&growing))
+                && (!first.is_empty() || alone(&chain))
             {
                 first.iter().for_each(|&n| all[n] = None);
-                let loads = &self.finished.loads;
-                let ahead = |source: &Source| {
-                    loads.iter().find(|load| load.slot == source.slot).map_or(0, |load| load.ahead)
-                };
-                let link = |step: &Step| {
-                    let ahead = step.sources.iter().map(ahead).max().unwrap_or(0);
-                    ChainLink::new(step.op, step.product, step.sources, ahead)
-                };
-                let links = growing.links.iter().map(link).collect();
-                let Growing { dtype, dst, .. } = growing;
-                let chain = Chain { level: self.lowering.level, dtype, dst, links };
                 all[*last] = Some(Instruction::Chain(Box::new(chain)));
             }
         }
         self.finished.instructions = all.into_iter().flatten().collect();
+    }
+
+    /// The chain, with the prefetch distances of its loads.
+    fn grown(&self, growing: &Growing) -> Chain {
+        let loads = &self.finished.loads;
+        let ahead = |source: &Source| {
+            loads.iter().find(|load| load.slot == source.slot).map_or(0, |load| load.ahead)
+        };
+        let link = |step: &Step| {
+            let ahead = step.sources.iter().map(ahead).max().unwrap_or(0);
+            ChainLink::new(step.op, step.product, step.sources, ahead)
+        };
+        let links = growing.links.iter().map(link).collect();
+        Chain { level: self.lowering.level, dtype: growing.dtype, dst: growing.dst, links }
     }
 }
 
