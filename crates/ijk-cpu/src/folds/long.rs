@@ -66,8 +66,8 @@ impl FoldsProgram {
 
     /// Memory for the folds of all parts.
     pub(crate) fn need(&self) -> Need {
-        let rows = self.rows.iter().map(|&(extent, _)| extent).product::<usize>();
-        let bytes = self.long.as_ref().map_or(0, |long| rows.saturating_mul(long.row_bytes()));
+        let of = |long: &LongRows| self.count().saturating_mul(long.row_bytes());
+        let bytes = self.long.as_ref().map_or(0, of);
         Need { shared: bytes as u64, each: 0 }
     }
 
@@ -81,7 +81,7 @@ impl FoldsProgram {
         tensors: &Tensors,
         run: &StepRun<'_>,
     ) -> Result<(), RunError> {
-        let count = self.rows.iter().map(|&(extent, _)| extent).product::<usize>();
+        let count = self.count();
         let bytes = usize::try_from(self.need().shared).unwrap_or(usize::MAX);
         let memory = run.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
         let folds = Tensors { x: memory.as_ptr(), other: memory.as_ptr(), out: memory.as_ptr() };

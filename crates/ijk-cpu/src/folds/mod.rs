@@ -122,7 +122,6 @@ impl FoldsProgram {
 
     /// Its algorithm and blocking, with reasons.
     pub(crate) fn explain(&self) -> KernelChoice {
-        let rows = self.rows.iter().map(|&(extent, _)| extent).product();
         let algorithm = match self.other {
             Some(_) => "folds of two operands in registers",
             None => "folds in registers",
@@ -134,7 +133,7 @@ impl FoldsProgram {
         let row = ("the row", self.length);
         let limit = ("ROW_FOLD_LENGTH", ROW_FOLD_LENGTH);
         let choice = KernelChoice::new(algorithm)
-            .extent("rows", rows)
+            .extent("rows", self.count())
             .extent("length", self.length)
             .block("piece", ROW_FOLD_PIECE.min(self.length), "elements");
         let choice = match &self.long {
@@ -179,7 +178,7 @@ impl FoldsProgram {
             // SAFETY: as below.
             return unsafe { self.run_long(long, tensors, run) };
         }
-        let count = self.rows.iter().map(|&(extent, _)| extent).product();
+        let count = self.count();
         let (each, steps) = self.rows.last().copied().unwrap_or((1, [0; 3]));
         let Self { length, ahead, identity, .. } = *self;
         let rows = RowLayout { length, ahead, steps, identity };
@@ -194,6 +193,11 @@ impl FoldsProgram {
             }
         });
         Ok(())
+    }
+
+    /// Number of rows.
+    fn count(&self) -> usize {
+        self.rows.iter().map(|&(extent, _)| extent).product()
     }
 
     /// Offsets of a row.

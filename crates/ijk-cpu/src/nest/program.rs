@@ -142,8 +142,6 @@ pub(super) struct LoadSpec {
     pub(super) mode: LoadMode,
     /// Bytes of an element.
     pub(super) size: usize,
-    /// Prefetch distance of its elements in bytes; 0 if those that follow in memory may not be read.
-    pub(super) ahead: usize,
 }
 
 /// Access of instructions to the elements of a load.

@@ -141,8 +141,9 @@ impl Body<'_> {
     fn join_members(&mut self, found: Vec<Growing>, alone: impl Fn(&Chain) -> bool) {
         let all = std::mem::take(&mut self.finished.instructions);
         let mut all: Vec<Option<Instruction>> = all.into_iter().map(Some).collect();
+        let from_memory = !found.is_empty() && self.loads_memory();
         for growing in found {
-            let chain = self.grown(&growing);
+            let chain = self.grown(&growing, from_memory);
             if let [first @ .., last] = &growing.members[..]
                 && (!first.is_empty() || alone(&chain))
             {
@@ -153,14 +154,12 @@ impl Body<'_> {
         self.finished.instructions = all.into_iter().flatten().collect();
     }
 
-    /// The chain, with the prefetch distances of its loads.
-    fn grown(&self, growing: &Growing) -> Chain {
-        let loads = &self.finished.loads;
-        let ahead = |source: &Source| {
-            loads.iter().find(|load| load.slot == source.slot).map_or(0, |load| load.ahead)
-        };
+    /// The chain, with prefetch distances if its operands come from memory.
+    fn grown(&self, growing: &Growing, from_memory: bool) -> Chain {
+        let ahead = |source: &Source| self.prefetch_distance(source.slot);
         let link = |step: &Step| {
-            let ahead = step.sources.iter().map(ahead).max().unwrap_or(0);
+            let distances = step.sources.iter().filter(|_| from_memory).map(ahead);
+            let ahead = distances.max().unwrap_or(0);
             ChainLink::new(step.op, step.product, step.sources, ahead)
         };
         let links = growing.links.iter().map(link).collect();

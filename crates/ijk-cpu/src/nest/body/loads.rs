@@ -64,22 +64,32 @@ impl Body<'_> {
     pub(super) fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
         let base = self.lowering.nest.loads[n].base;
         let place = place(self.lowering, self.geometry, base, |axis: &Axis| axis.loads[n]);
-        let size = self.lowering.nest.loads[n].dtype.size();
-        LoadSpec { place, slot, mode, size, ahead: self.prefetch_distance(n) }
+        LoadSpec { place, slot, mode, size: self.lowering.nest.loads[n].dtype.size() }
     }
 
-    /// Prefetch distance of a load from arrays that come from memory. Hardware prefetches within a page only, and tiles
-    /// of several operands cross pages often. What follows an array with large gaps is not read.
-    fn prefetch_distance(&self, n: usize) -> usize {
+    /// Returns true if the arrays of all loads together are out of cache.
+    pub(super) fn loads_memory(&self) -> bool {
         let loads = &self.lowering.nest.loads;
-        let bytes = |n: usize| self.read(n).1.saturating_mul(loads[n].dtype.size());
         // An array is read once, whatever the number of loads.
         let is_first =
             |&n: &usize| loads[..n].iter().all(|l| l.base.buffer != loads[n].base.buffer);
+        let bytes = |n: usize| self.read(n).1.saturating_mul(loads[n].dtype.size());
         let firsts = (0..loads.len()).filter(is_first);
-        let all = firsts.map(bytes).fold(0, usize::saturating_add);
-        let (elements, span) = self.read(n);
-        if all >= LOADS_PREFETCH_BYTES && span / 2 <= elements { AHEAD } else { 0 }
+        firsts.map(bytes).fold(0, usize::saturating_add) >= LOADS_PREFETCH_BYTES
+    }
+
+    /// Prefetch distance of an operand from memory; 0 if it is not read there. Hardware prefetches within a page only,
+    /// and tiles of several operands cross pages often. What follows an array with large gaps is not read.
+    pub(super) fn prefetch_distance(&self, slot: Slot) -> usize {
+        let is_dense = |n: usize| {
+            let (elements, span) = self.read(n);
+            span / 2 <= elements
+        };
+        let is_direct =
+            |load: &LoadSpec| load.slot == slot && matches!(load.mode, LoadMode::Direct);
+        let load = self.load_slots.iter().position(|&own| own == Some(slot));
+        let in_memory = self.finished.loads.iter().any(is_direct);
+        if in_memory && load.is_some_and(is_dense) { AHEAD } else { 0 }
     }
 
     /// Number of elements that a load reads, and of those from the first to the last of them in memory.
