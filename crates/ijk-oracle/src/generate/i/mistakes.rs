@@ -121,7 +121,7 @@ const MISTAKES: &[Mistake] = &[
     ("loop-extents", "@fold{3} (i+i~i)", &[1, 2]),
     ("loop-extents", "@scan (i+i~i . i*i~i)", &[1, 2, 2]),
     ("state-shape", "@repeat{2} i~[i+1]", &[1]),
-    ("state-shape", "@fold (i*j~[i+j*0])", &[1, 2]),
+    ("state-shape", "@fold (i*j~[i+j])", &[1, 2]),
     ("negative-output", "i~[i-1]", &[1]),
     ("out-of-bounds", "[i+2]*i~i", &[1, 1]),
     ("stores-meet", "i*j~[i+j]", &[1, 1]),
