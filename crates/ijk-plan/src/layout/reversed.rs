@@ -1,8 +1,8 @@
 //! Copies of operands that lie in memory in the opposite direction to what else a reduction accesses.
 //!
 //! A kernel of a reduction, a window or a scatter loads vectors in ascending order. An axis along which all accesses
-//! descend is reversed; where some descend and others ascend, those that descend are copied. Maps and matrix products
-//! reverse what they pack.
+//! descend is reversed; where some descend and others ascend, those that descend are copied. Tiles of maps, matrix
+//! products and reductions are reversed when they are packed; only rows of a product are folded where they are stored.
 
 use crate::domain::bounds::one_each;
 use crate::graph::index::{plain_axes, plain_axis, reads};
@@ -37,7 +37,9 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
 fn opposed(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Vec<Reordered> {
     let plain = plain_axes(&stmt.out_index).is_some();
     let is_map = plain && (stmt.reduce.is_none() || one_each(stmt));
-    if is_map || packs(graph, stmt) {
+    let in_tiles = plain && is_whole(stmt);
+    let folds_rows = contraction::is_one(graph, stmt) && !contraction::multiplies(graph, stmt);
+    if is_map || in_tiles && !folds_rows {
         return Vec::new();
     }
     let directions = |array: ArrayId, index: &[IndexExpr]| directions(graph, layout, array, index);
@@ -54,22 +56,22 @@ fn opposed(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Vec<Reordered> {
             false => descending.push((array, axes)),
         }
     }
+    let kept = stmt.kept_axes();
     let elements =
         |array: ArrayId| graph.array(array).shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
     let is_opposed = |(array, axes): &(ArrayId, Vec<usize>)| {
         *array != stmt.out
             && elements(*array) >= MIN_ELEMENTS
-            && axes.iter().any(|axis| ascending.contains(axis))
+            && axes.iter().any(|axis| ascending.contains(axis) && !(in_tiles && kept[*axis]))
     };
     let order = |array| Reordered { array, order: graph.axes_by_stride(array) };
     descending.into_iter().filter(is_opposed).map(|(array, _)| order(array)).collect()
 }
 
-/// True if a statement is a matrix product of whole operands, which are packed.
-fn packs(graph: &Graph, stmt: &Stmt) -> bool {
+/// True if a statement reads arrays at its axes alone.
+fn is_whole(stmt: &Stmt) -> bool {
     let mut nodes = stmt.value.nodes.iter();
-    let whole = nodes.all(|node| node.indices().iter().all(|e| plain_axis(e).is_some()));
-    whole && contraction::multiplies(graph, stmt)
+    nodes.all(|node| node.indices().iter().all(|e| plain_axis(e).is_some()))
 }
 
 /// The axes that step through neighbours in memory, and true if they ascend.
