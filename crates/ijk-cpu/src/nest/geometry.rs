@@ -6,7 +6,7 @@ use crate::Few;
 use crate::tuning::order::{
     CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS, TRANSPOSED_MAP_ROW,
 };
-use crate::tuning::time::{MOVED_TILE_ROW, MOVED_TILE_ROWS};
+use crate::tuning::time::{CHAIN_CALL_ROW, MOVED_TILE_ROW, MOVED_TILE_ROWS};
 use std::ops::Range;
 
 /// An axis of a nest with its strides.
@@ -233,14 +233,45 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         if store || loads && !(wishes.computes && chosen.len() == 1) {
             break;
         }
+        // A second axis makes calls longer, which outweighs what is packed for it.
+        let long_calls = wishes.computes && stores && chosen.len() > 1 && side >= CHAIN_CALL_ROW;
+        let direct = if long_calls { loads_in_place(axes, &chosen) } else { Few::new() };
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
+        if !direct.is_empty() && !direct.iter().all(|n| is_in_place(axes, &chosen, *n)) {
+            chosen.pop();
+            break;
+        }
         if loads || side < axes[a].extent {
             break;
         }
         room /= side;
     }
     chosen.into_iter().rev().collect()
+}
+
+/// The loads whose elements in a tile, with the innermost axis first, functions read where they are stored.
+fn loads_in_place(axes: &[Axis], chosen: &[(usize, usize)]) -> Few<usize> {
+    let loads = axes.first().map_or(0, |axis| axis.loads.len());
+    (0..loads).filter(|&load| is_in_place(axes, chosen, load)).collect()
+}
+
+fn is_in_place(axes: &[Axis], chosen: &[(usize, usize)], load: usize) -> bool {
+    let strides: Few<isize> = chosen.iter().map(|&(a, _)| axes[a].loads[load]).collect();
+    let is_dense = |from: usize| {
+        let sides = chosen[from..].iter().scan(1, |step, &(_, side)| {
+            let own = *step;
+            *step *= side as isize;
+            Some(own)
+        });
+        sides.eq(strides[from..].iter().copied())
+    };
+    let stands = |from: usize| strides[from..].iter().all(|&stride| stride == 0);
+    match strides[0] {
+        0 => stands(1) || is_dense(1),
+        1 => stands(1) || strides.len() == 2 || is_dense(0),
+        _ => false,
+    }
 }
 
 /// True if rows along `vector` that differ in `a` have gaps between them: in the output if `store`, else in an operand.
