@@ -127,6 +127,7 @@ fn signs(
     let mut demand = vec![SignDemand::Magnitude; nodes.len()];
     let root = match (stmt.reduce, stmt.init) {
         (None, _) => own,
+        (Some(Reducer::Monoid(Monoid::Add)), _) if stmt.single => own,
         // A sum that starts from 0 is never -0.
         (Some(Reducer::Monoid(Monoid::Add)), Init::Identity(Monoid::Add)) => SignDemand::Value,
         // Terms of other sums may be added to 0 before they are added to the element.

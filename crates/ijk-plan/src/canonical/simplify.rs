@@ -123,17 +123,7 @@ pub(crate) fn inline<'a>(
         }
         Some(builder.push(leaf.clone()))
     })?;
-    Some(Stmt {
-        out: stmt.out,
-        axes: stmt.axes.clone(),
-        out_index: stmt.out_index.clone(),
-        init: stmt.init,
-        reduce: stmt.reduce,
-        value: builder.finish(root),
-        guards: stmt.guards.clone(),
-        scan: stmt.scan,
-        span: stmt.span,
-    })
+    Some(Stmt { value: builder.finish(root), ..stmt.clone() })
 }
 
 /// Adds the producer's value at the position `index`, over a domain of `extents`.

@@ -76,14 +76,15 @@ fn stays_within(graph: &Graph, stmt: &Stmt) -> bool {
         })
 }
 
-/// A map with guards as a reduction into elements that start from the identity, so that skipped points need no value.
+/// A map with guards as a reduction into elements that start from the identity, so that skipped points need no value;
+/// what it stores has the same bits.
 fn skipping(graph: &Graph, stmt: Stmt) -> Stmt {
     if stmt.reduce.is_some() || stmt.guards.is_empty() {
         return stmt;
     }
     let boolean = graph.array(stmt.out).dtype == DType::Bool;
     let monoid = if boolean { Monoid::Or } else { Monoid::Add };
-    Stmt { reduce: Some(Reducer::Monoid(monoid)), ..stmt }
+    Stmt { reduce: Some(Reducer::Monoid(monoid)), single: true, ..stmt }
 }
 
 /// Factor by which the domain must shrink to outweigh an output whose reached elements no longer form a box.
@@ -310,7 +311,7 @@ pub(crate) fn stored(graph: &Graph, stmt: Stmt, monoid: Monoid) -> Stmt {
 fn store_one(graph: &Graph, stmt: Stmt, monoid: Monoid, no_negative_zero: &[bool]) -> Stmt {
     let dtype = graph.array(stmt.out).dtype;
     let mut value = stmt.value.clone();
-    if !is_neutral(monoid, dtype, &value, no_negative_zero) {
+    if !stmt.single && !is_neutral(monoid, dtype, &value, no_negative_zero) {
         let last = value.nodes.len() as u32 - 1;
         value.nodes.push(ExprNode::Const(scalar::identity(monoid, dtype)));
         value.nodes.push(ExprNode::Binary(monoid.op(), last + 1, last));
@@ -346,8 +347,10 @@ fn never_negative_zero(stmt: &Stmt, no_negative_zero: &[bool]) -> bool {
     starts_without
         && match stmt.reduce {
             // Only -0.0 + -0.0 is -0.0.
-            Some(Reducer::Monoid(Monoid::Add)) => true,
-            None => is_no_negative_zero(&stmt.value, no_negative_zero),
+            Some(Reducer::Monoid(Monoid::Add)) if !stmt.single => true,
+            None | Some(Reducer::Monoid(Monoid::Add)) => {
+                is_no_negative_zero(&stmt.value, no_negative_zero)
+            }
             Some(_) => false,
         }
 }

@@ -55,6 +55,7 @@ impl Graph {
             out_index: statement.out_index.iter().map(IndexExpr::without_spans).collect(),
             init: statement.init,
             reduce: statement.reduce,
+            single: false,
             value: self.import(&statement.value, extents, variables)?,
             guards: statement
                 .guards

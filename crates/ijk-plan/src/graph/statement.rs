@@ -12,6 +12,9 @@ pub(crate) struct Stmt {
     pub out_index: Vec<IndexExpr>,
     pub init: Init,
     pub reduce: Option<Reducer>,
+    /// True if at most one point reaches an element, and a sum is that point's value itself: 0 is not added, so that -0
+    /// stays.
+    pub single: bool,
     pub value: Expr,
     /// Points at which one of these conditions fails are skipped; other indices need not be in bounds there. Without
     /// guards, all indices are. Elements that an index reads are guarded before it.
@@ -68,6 +71,7 @@ impl Stmt {
             out_index,
             init: Init::Zero,
             reduce: None,
+            single: false,
             value: Expr { nodes },
             guards: Vec::new(),
             scan: None,
@@ -184,8 +188,7 @@ impl Stmt {
             Some(axis) => Some(index::plain_axis(&map[axis.0 as usize])?),
             None => None,
         };
-        let (out, init, reduce, span) = (self.out, self.init, self.reduce, self.span);
-        Some(Self { out, axes, out_index, init, reduce, value, guards, scan, span })
+        Some(Self { axes, out_index, value, guards, scan, ..*self })
     }
 
     /// The value, if it is a bare access or constant.

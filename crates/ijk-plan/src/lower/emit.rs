@@ -217,8 +217,10 @@ fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
     let dtype = graph.array(stmt.out).dtype;
     let (value, reduce) = match stmt.reduce {
         Some(Reducer::Monoid(monoid)) if stays && stores(graph, stmt, monoid) => {
-            (emitter.stored(value, monoid, dtype), None)
+            let value = if stmt.single { value } else { emitter.combined(value, monoid, dtype) };
+            (emitter.masked(value, scalar::identity(monoid, dtype)), None)
         }
+        Some(_) if stmt.single && stmt.guards.is_empty() => (value, None),
         reduce => (emitter.neutral_where_masked(value, reduce, dtype), reduce),
     };
     let (loads, body) = emitter.finish(value);

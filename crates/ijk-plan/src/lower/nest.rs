@@ -57,7 +57,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// `value` where the mask holds, else `other`.
-    fn masked(&mut self, value: NodeId, other: Scalar) -> NodeId {
+    pub(crate) fn masked(&mut self, value: NodeId, other: Scalar) -> NodeId {
         let Some(mask) = self.mask else { return value };
         let other = self.push(Node::Const(other));
         self.push(Node::Select(mask, value, other))
@@ -70,13 +70,10 @@ impl<'a> Emitter<'a> {
             .all(|(e, extent)| bounds::holds(e, *extent, &self.extents))
     }
 
-    /// Value to store instead of a reduction of one value: the identity combined with it, and the identity alone at
-    /// skipped points.
-    pub(crate) fn stored(&mut self, value: NodeId, monoid: Monoid, dtype: DType) -> NodeId {
-        let identity = scalar::identity(monoid, dtype);
-        let start = self.push(Node::Const(identity));
-        let combined = self.push(Node::Binary(monoid.op(), start, value));
-        self.masked(combined, identity)
+    /// The identity combined with a value.
+    pub(crate) fn combined(&mut self, value: NodeId, monoid: Monoid, dtype: DType) -> NodeId {
+        let start = self.push(Node::Const(scalar::identity(monoid, dtype)));
+        self.push(Node::Binary(monoid.op(), start, value))
     }
 
     /// The value, replaced by a neutral one at skipped points.

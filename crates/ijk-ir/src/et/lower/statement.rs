@@ -6,6 +6,7 @@ use super::scope::Scope;
 use super::value::{Operand, ValueBuilder};
 use super::{Lowering, messages, variables};
 use crate::core::{self, ArrayId, Axis, AxisId, IndexExpr, Init, ScalarExpr, ScalarId, ScalarNode};
+use crate::et::Checked;
 use crate::instantiate::bounds::{bytes, points};
 use crate::limits::{MAX_LETTERS, MAX_RANK};
 use crate::text::slice;
@@ -67,12 +68,14 @@ impl Lowering<'_> {
         };
         let span = statement.left.span.into();
         let out = scope.stage.array(dtype, shape.clone(), span);
+        let domain = std::mem::take(&mut scope.domain);
+        let reduce = reducer(self.known.checked, (self.next, statement), domain.len(), &index);
         let done = core::Statement {
             out,
-            domain: std::mem::take(&mut scope.domain),
+            domain,
             out_index: index,
             init,
-            reduce: Some(Reducer::Monoid(monoid)),
+            reduce,
             value: nodes,
             guards: std::mem::take(&mut scope.guards),
             span: statement.span.into(),
@@ -82,6 +85,22 @@ impl Lowering<'_> {
         scope.stage.define(array, out);
         Some(Version::known(kind, shape))
     }
+}
+
+/// Combination of the values that fall on an element: none where a sum has one term, whose -0 stays. `axes` are those of
+/// the domain, `index` is that on the left.
+pub(super) fn reducer(
+    checked: &Checked,
+    (n, statement): (usize, &Statement),
+    axes: usize,
+    index: &[IndexExpr],
+) -> Option<Reducer> {
+    let assign = &statement.assign;
+    let is_sum = assign.op == AssignOp::Add && !assign.accumulate;
+    // In a `FLAT` of no elements, steps are 0.
+    let is_there = |axis: usize| index.iter().any(|e| e.mentions(AxisId(axis as u32)));
+    let stores = is_sum && variables::is_map(checked, n, statement) && (0..axes).all(is_there);
+    (!stores).then_some(Reducer::Monoid(monoid(assign.op)))
 }
 
 pub(super) fn monoid(op: AssignOp) -> Monoid {

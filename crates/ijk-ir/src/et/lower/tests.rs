@@ -125,7 +125,7 @@ fn accumulating_starts_from_the_version_before_in_the_common_type() {
     assert_eq!(
         found,
         [
-            "for a: t0[a]: i64 from identity(+) += 1",
+            "for a: t0[a]: i64 from identity(+) = 1",
             "for i0: t2[i0]: f32 = @f32(t0[i0])",
             "for a: t3[a]: f32 from t2 += in0[a]",
             "for a: t4[a]: f32 from t3 >= 0.5",
@@ -145,7 +145,7 @@ fn flat_and_components_guard_points() {
     let component = lines("y[a,c] = a[c + 1] + DIMS(a)[c]", dims, &[]);
     assert_eq!(
         component,
-        ["for a.0 a.1 c where 0 <= c + 1 < 2: t0[a.0, a.1, c]: i64 from identity(+) += \
+        ["for a.0 a.1 c where 0 <= c + 1 < 2: t0[a.0, a.1, c]: i64 from identity(+) = \
           (@where((index(c + 1) @eq 0), index(a.0), index(a.1)) + \
           @where((index(c) @eq 0), 2, 3))"]
     );

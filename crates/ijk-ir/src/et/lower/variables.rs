@@ -12,6 +12,26 @@ pub fn variables<'a>(checked: &Checked, statement: &'a Statement) -> Vec<&'a str
     found.names
 }
 
+/// Returns true if no two points of statement `n` share an element of the left side, whatever the extents: each variable
+/// but those of loops around it is there once, by itself or in a `FLAT`.
+pub fn is_map(checked: &Checked, n: usize, statement: &Statement) -> bool {
+    let parts = statement.left.indices.iter().flat_map(|index| match index {
+        Index::Flat(parts, _) => &parts[..],
+        other => std::slice::from_ref(other),
+    });
+    let names = parts.map(|part| match part {
+        Index::Tuple(name) => Some(&name.text[..]),
+        _ => None,
+    });
+    let Some(mut names) = names.collect::<Option<Vec<&str>>>() else { return false };
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    let in_loop = |name: &str| checked.program.loops_around(n).any(|l| l.tuple.text == name);
+    let is_there = |name: &&str| names.contains(name) || in_loop(name);
+    names.len() == count && variables(checked, statement).iter().all(is_there)
+}
+
 /// Names of the eintups that the values along an eintup range over, that one included.
 pub fn inner<'a>(checked: &Checked, along: &'a Along) -> Vec<&'a str> {
     let mut found = VariableNames { checked, names: Vec::new() };

@@ -268,7 +268,9 @@ impl LoopRun<'_> {
         let (groups, skipped) = points.groups()?;
         let count = if domain.contains(&0) { 0 } else { size(&domain[pass.len()..]) };
         let nothing = count > 0 && skipped == count;
-        let start = Start::of(statement, Some(old), dtype)?;
+        let in_loop = |name: &&String| self.program.loops_around(n).any(|l| l.tuple.text == **name);
+        let varies: Vec<String> = variables.iter().filter(|v| !in_loop(v)).cloned().collect();
+        let start = Start::of(statement, Some(old), dtype, &varies)?;
         let scattered = !statement.left.indices.iter().all(|e| matches!(e, Index::Tuple(_)));
         let mut cells = old.cells.clone();
         let mut index = vec![0; shape.len()];

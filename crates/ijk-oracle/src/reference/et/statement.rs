@@ -4,7 +4,7 @@ use super::index::PlaceIndex;
 use super::resolve::Scope;
 use super::terms::{Compiler, Read, Term, convert};
 use super::types::{Type, WeakArrays};
-use super::variables::variables;
+use super::variables::{stands_alone, variables};
 use super::{EtError, PointCount, Shapes};
 use crate::reference::surface::{advance, reduce, size};
 use crate::reference::value::position;
@@ -42,7 +42,7 @@ pub(crate) fn run(
     let (reads, pass) = (&compiler.reads[..], &[][..]);
     let points = StatementPoints { places, shape: &shape, reads, term, domain: &domain, pass };
     let (groups, skipped) = points.groups()?;
-    let start = Start::of(statement, old, dtype)?;
+    let start = Start::of(statement, old, dtype, &variables)?;
     let scattered = !statement.left.indices.iter().all(|e| matches!(e, Index::Tuple(_)));
     let element = |(at, group): (usize, &Vec<Cell>)| start.combine(at, group, scattered);
     let cells = groups.iter().enumerate().map(element).collect::<Result<_, _>>()?;
@@ -178,6 +178,8 @@ pub(super) struct Start {
     pub dtype: DType,
     /// The old elements in the new type, if they are combined.
     pub old: Option<Vec<Cell>>,
+    /// True if a single value is not added to 0.
+    pub stores: bool,
 }
 
 impl Start {
@@ -185,10 +187,15 @@ impl Start {
         statement: &Statement,
         old: Option<&Bounded>,
         dtype: DType,
+        variables: &[String],
     ) -> Result<Self, EtError> {
         let old = old.filter(|_| statement.assign.accumulate);
         let old = old.map(|old| converted(old, dtype)).transpose()?;
-        Ok(Self { monoid: monoid(statement.assign.op), dtype, old })
+        let monoid = monoid(statement.assign.op);
+        let stores = monoid == Monoid::Add
+            && !statement.assign.accumulate
+            && stands_alone(&statement.left, variables);
+        Ok(Self { monoid, dtype, old, stores })
     }
 
     pub(super) fn combine(
@@ -198,7 +205,11 @@ impl Start {
         scattered: bool,
     ) -> Result<Cell, EtError> {
         let Some(old) = &self.old else {
-            return Ok(reduce::reduce(self.monoid, self.dtype, group, scattered)?);
+            let sum = reduce::reduce(self.monoid, self.dtype, group, scattered)?;
+            return Ok(match group {
+                [one] if self.stores => Cell { value: one.value, wide: one.wide, ..sum },
+                _ => sum,
+            });
         };
         let all: Vec<Cell> = std::iter::once(&old[at]).chain(group).copied().collect();
         let bounded = reduce::reduce(self.monoid, self.dtype, &all, scattered)?;

@@ -10,6 +10,27 @@ pub(crate) fn variables(statement: &Statement, is_tuple: &dyn Fn(&str) -> bool) 
     found.names
 }
 
+/// Returns true if each point has an element of its own on the left whatever the extents: its indices are eintups, some
+/// of them in `FLAT`, all different, and `variables`, those that vary, are among them.
+pub(crate) fn stands_alone(left: &Access, variables: &[String]) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    for index in &left.indices {
+        let parts = match index {
+            Index::Flat(parts, _) => &parts[..],
+            other => std::slice::from_ref(other),
+        };
+        for part in parts {
+            match part {
+                Index::Tuple(name) if !names.contains(&name.text.as_str()) => {
+                    names.push(&name.text)
+                }
+                _ => return false,
+            }
+        }
+    }
+    variables.iter().all(|name| names.contains(&name.as_str()))
+}
+
 /// Eintups over which all values along an eintup range: that eintup, too.
 pub(crate) fn along_variables(along: &Along, is_tuple: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Found { names: Vec::new(), is_tuple };

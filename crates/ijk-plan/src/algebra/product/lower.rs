@@ -169,6 +169,7 @@ impl ReducedProduct {
             out_index: index.clone(),
             init: reduce.map_or(Init::Zero, Init::Identity),
             reduce: reduce.map(Reducer::Monoid),
+            single: false,
             value,
             guards,
             scan: None,

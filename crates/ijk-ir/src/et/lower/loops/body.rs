@@ -4,7 +4,7 @@ use super::super::kind::Kind;
 use super::super::known::Version;
 use super::super::scope::Scope;
 use super::super::stage::StageBuilder;
-use super::super::statement::monoid;
+use super::super::statement::{monoid, reducer};
 use super::super::value::ValueBuilder;
 use super::group::{PassStatement, update, updates};
 use super::view::{OpenIndex, PassView};
@@ -96,7 +96,7 @@ impl<'a> Lowering<'a> {
         }
         let surface = whole.scratch.sources();
         let mut view = PassView::new(&self.known, found, &surface, fixed, &whole.extents);
-        let done = passes(&mut view, statement, array, &whole, &slices);
+        let done = passes(&mut view, (n, statement), array, &whole, &slices);
         if done.is_none() {
             let message = super::super::messages::overflow(&checked.source, statement.span);
             self.errors.push(message);
@@ -249,7 +249,7 @@ type Conditions = (Vec<(IndexExpr, u64)>, Vec<PassCondition>);
 /// The statement over the axes that vary in a pass.
 fn passes(
     view: &mut PassView<'_, '_>,
-    statement: &Statement,
+    (n, statement): (usize, &Statement),
     array: usize,
     whole: &Whole,
     slices: &[bool],
@@ -267,12 +267,14 @@ fn passes(
             None => probe = open.into_iter().map(|open| (open.seen, open.extent)).collect(),
         }
     }
+    let domain = whole.domain[view.fixed..].to_vec();
+    let combined = reducer(view.known.checked, (n, statement), domain.len(), &out_index);
     let lowered = crate::core::Statement {
         out: ArrayId(u32::MAX),
-        domain: whole.domain[view.fixed..].to_vec(),
+        domain,
         out_index,
         init: Init::Identity(reduce),
-        reduce: Some(Reducer::Monoid(reduce)),
+        reduce: combined,
         value,
         guards,
         span: statement.span.into(),
