@@ -20,6 +20,7 @@ def carry(call, arrays, out):
 def run_named(program, dataset, others, options):
     """The results of a program, as a Dataset: arrays that are given beside the Dataset are others than its variables."""
     wanted = inputs(program)
+    program._check_components([name for name in dataset.variables if isinstance(name, str)])
     for name in others:
         if name in dataset.variables:
             raise TypeError(f"the array `{name}` is given twice: by name, and as a variable of the Dataset")

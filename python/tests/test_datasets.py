@@ -49,6 +49,18 @@ def test_others_are_given_by_name():
     assert late["y"].values.tolist() == [2, 3, 4]
 
 
+def test_variables_by_the_names_of_eintups():
+    ds = dataset()
+    message = r"the name `time`, which is an eintup: `time\[time\]` is a component"
+    with pytest.warns(UserWarning, match="at its own position"):
+        late = ijk.et("y[time] = time[time] * unused[time]")
+    for arguments in [(ds,), ({"time": ds.time, "unused": ds.unused},), ({"time": np.ones(3), "unused": np.ones(3)},)]:
+        with pytest.raises(ijk.Error, match=message):
+            late(*arguments)
+    # Its positions are no components.
+    assert ijk.et("y[time] = time * w[lat]")(ds, dims={"time": 3})["y"].values.tolist() == [0, 6, 12]
+
+
 def test_extents_and_engines():
     ds = dataset()
     found = ijk.et("y[time] = w[2*time]")(ds, dims={"time": 2}, engine=ijk.Engine(1))

@@ -73,6 +73,18 @@ impl Workdir {
 }
 
 #[test]
+fn names_of_eintups_are_no_inputs() {
+    let workdir = Workdir::new();
+    workdir.write("late.et", "y[time] = time[c] * x[time]\n");
+    let bound = ["late.et", "--bind", "x=edge.npy", "--bind", "time=edge.npy"];
+    for command in ["run", "explain", "bench"] {
+        let message = workdir.refuses(&[&[command], &bound[..]].concat());
+        assert!(message.contains("`time[c]` is a component of that"), "{message}");
+        assert!(message.contains("late.et:1:11"), "{message}");
+    }
+}
+
+#[test]
 fn ranks_follow_from_bound_arrays() {
     let workdir = Workdir::new();
     let run = ["run", "valid.et", "--bind", "input=image.npy", "--bind", "filter=edge.npy"];

@@ -87,6 +87,11 @@ fn answer(
             solution(checked, source, found, lines, seen);
         }
         "bind" => {
+            let names = rest.iter().filter_map(|w| Some(w.split_once("=[")?.0));
+            let wrong: Vec<_> = names.filter_map(|n| et::given_as_array(checked, n)).collect();
+            if !wrong.is_empty() {
+                return tell(source, &wrong, lines, seen);
+            }
             let bound: Vec<(usize, Vec<u64>)> =
                 rest.iter().filter_map(|w| array(checked, w)).collect();
             let found = et::infer(checked, &bound, &overrides(&rest));

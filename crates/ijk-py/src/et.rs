@@ -117,6 +117,13 @@ impl Program {
         explanations.iter().map(Explanation::of).collect()
     }
 
+    /// Refuses names of eintups of which the program reads components as values, `time[time]`: whoever has arrays of
+    /// these names means their elements.
+    fn _check_components(&self, names: Vec<String>) -> PyResult<()> {
+        let mut read = names.iter().filter(|name| self.inner.reads_component(name));
+        read.try_for_each(|name| self.inner.check_input(name).map_err(raise))
+    }
+
     /// Inputs and outputs with their indices.
     #[getter]
     fn signature(&self) -> String {

@@ -161,6 +161,21 @@ fn wrong_names_list_those_that_can_be_bound() {
 }
 
 #[test]
+fn names_of_eintups_are_no_inputs() {
+    let program = et("y[time] = time[time] + x[time]").unwrap();
+    assert!(program.warnings()[0].message.contains("at its own position"));
+    let x = array![1.0, 2.0];
+    let error = program.run([("x", &x), ("time", &x)]).unwrap_err().to_string();
+    assert!(error.contains("`time[time]` is a component of that, not an element"), "{error}");
+    assert!(error.contains("an eintup here"), "{error}");
+    assert!(
+        error.contains("read `time_values[time]`, and give the array as `time_values`"),
+        "{error}"
+    );
+    assert!(program.run([("x", &x)]).is_ok());
+}
+
+#[test]
 fn wrong_programs_and_sizes_are_errors() {
     for source in ["y[i] = ", "y[i] = x[i", "y[i,i2] = x[i] + x[i,i2]", "", "y[i] = 1 // %"] {
         assert!(!matches!(et(source).map(|p| p.run(())), Ok(Ok(outputs)) if !outputs.is_empty()));

@@ -59,7 +59,7 @@ fn explain_tuples(args: &Explain) -> Result<(), Failure> {
     }
     let source = Source::file(Path::new(&args.applied.program))?;
     let program = source.compile_et()?;
-    let arrays = tuples::arrays(&program, &args.given, None)?;
+    let arrays = tuples::arrays((&source, &program), &args.given, None)?;
     let bindings = tuples::outlined(&program, &args.applied, &args.given, &arrays)?;
     let engine = engine(args.threads, args.memory, args.strict)?;
     let explained = program.explain(&engine, &bindings).map_err(|error| source.failure(error))?;

@@ -67,7 +67,7 @@ fn named(args: &Deps) -> Result<(Source, Operations), Failure> {
     if is_et(Path::new(&args.applied.program)) {
         let source = Source::file(Path::new(&args.applied.program))?;
         let program = source.compile_et()?;
-        let arrays = tuples::arrays(&program, &args.given, None)?;
+        let arrays = tuples::arrays((&source, &program), &args.given, None)?;
         let bindings = tuples::outlined(&program, &args.applied, &args.given, &arrays)?;
         let operations = program.operations(&bindings).map_err(|error| source.failure(error))?;
         return Ok((source, operations));

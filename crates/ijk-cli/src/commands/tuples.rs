@@ -27,13 +27,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     files::check_places(&outputs)?;
     let results = program.signature().outputs().count();
     standard::check_output(&outputs, standard::printed(&outputs, results, args.options.json))?;
-    let inputs = places(&program, &args.given)?;
+    let inputs = places((&source, &program), &args.given)?;
     let of: Vec<Place> = inputs.iter().map(|(_, place)| place.clone()).collect();
     if blocks::are_needed(&of, &outputs, &args.options)? {
         return run_in_blocks(&source, &program, &inputs, &outputs, args);
     }
     let engine = engine(args.options.threads, args.options.memory, args.options.strict)?;
-    let arrays = arrays(&program, &args.given, args.options.dtype)?;
+    let arrays = arrays((&source, &program), &args.given, args.options.dtype)?;
     let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {
         Some(bytes) => bindings.memory(bytes),
@@ -100,7 +100,7 @@ pub(super) fn outputs(
 
 /// The arrays of `--bind` options with their names.
 pub(super) fn arrays(
-    program: &Program,
+    program: (&Source, &Program),
     given: &Given,
     dtype: Option<DType>,
 ) -> Result<Vec<(String, Tensor)>, Failure> {
@@ -149,7 +149,14 @@ pub(super) fn outlined<'a>(
 }
 
 /// The files of `--bind` options with the names that they are bound to.
-fn places(program: &Program, given: &Given) -> Result<Vec<(String, Place)>, Failure> {
+fn places(
+    (source, program): (&Source, &Program),
+    given: &Given,
+) -> Result<Vec<(String, Place)>, Failure> {
+    let names = given.bind.iter().filter_map(|option| Some(option.split_once('=')?.0));
+    for tuple in names.filter(|name| program.checked().tuple(name).is_some()) {
+        program.check_input(tuple).map_err(|error| source.failure(error))?;
+    }
     let known: Vec<_> = program.signature().bindable().map(str::to_string).collect();
     let mut places: Vec<(String, Place)> = Vec::new();
     for (n, place) in names::named(&given.bind, "--bind", "input", &known)? {

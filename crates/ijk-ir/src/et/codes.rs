@@ -3,12 +3,14 @@
 ijk_syntax::codes! {
     ALONG_IN_LOOP = "along-in-loop";
     AMBIGUOUS = "ambiguous";
+    ARGUMENT_IS_TUPLE = "argument-is-tuple";
     ARRAY_WITHOUT_BRACKETS = "array-without-brackets";
     BINDING_CONFLICT = "binding-conflict";
     BINDING_RANK = "binding-rank";
     BOTH_ARRAY_AND_TUPLE = "both-array-and-tuple";
     COMPONENT_AS_INDEX = "component-as-index";
     COMPONENT_INDEX = "component-index";
+    COMPONENT_OF_ITSELF = "component-of-itself";
     CONSTRAINT_CYCLE = "constraint-cycle";
     CONSTRAINT_FAILS = "constraint-fails";
     CONSTRAINT_OVERFLOWS = "constraint-overflows";

@@ -27,6 +27,8 @@ mod infer;
 mod judge;
 pub mod lower;
 #[deny(clippy::disallowed_methods)]
+mod names_given;
+#[deny(clippy::disallowed_methods)]
 mod overrides;
 mod points;
 mod ranks;
@@ -46,6 +48,7 @@ pub use extent::Extents;
 pub use first::{first, random};
 pub use infer::{Bound, infer};
 pub use lower::{LoopStage, Lowering, Stage, Step, Wanted};
+pub use names_given::{given_as_array, reads_component};
 pub use overrides::Overrides;
 pub use ranks::{MAX_RANK, RankCombinations, Ranks, rank_combinations};
 pub use system::System;

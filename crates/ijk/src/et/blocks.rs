@@ -68,7 +68,7 @@ impl Program {
         let checked = self.checked();
         let mut versions: Vec<Option<BigTensor>> = vec![None; checked.arrays.len()];
         for (name, tensor) in arrays {
-            versions[self.array(name)?] = Some((*tensor).clone());
+            versions[self.input(name)?] = Some((*tensor).clone());
         }
         let bound = self.bound(&bindings)?;
         let shapes = Shapes::solve(self, &bound, &bindings.held().choices)?;

@@ -244,6 +244,46 @@ impl Program {
         found.ok_or_else(|| self.unbindable(name, "is not an array of the program"))
     }
 
+    /// Checks that an array can be given by a name.
+    ///
+    /// # Errors
+    /// [`Error::Program`] for the name of an eintup, [`Error::Binding`] for other names that nothing can be bound to.
+    ///
+    /// ```
+    /// let program = ijk::et("y[time] = x[time] * DIMS(time)[0]")?;
+    /// assert!(program.check_input("x").is_ok());
+    /// let error = program.check_input("time").unwrap_err();
+    /// assert!(error.to_string().contains("`time`, which is an eintup"));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn check_input(&self, name: &str) -> Result<(), Error> {
+        self.input(name).map(|_| ())
+    }
+
+    /// Returns true if the program reads components of the eintup of that name as values.
+    ///
+    /// ```
+    /// let program = ijk::et("y[time,c] = time[c] * x[time]")?;
+    /// assert!(program.reads_component("time") && !program.reads_component("x"));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn reads_component(&self, tuple: &str) -> bool {
+        ijk_ir::et::reads_component(self.checked(), tuple)
+    }
+
+    /// The position of an array that can be bound.
+    pub(super) fn input(&self, name: &str) -> Result<usize, Error> {
+        let checked = &self.inner.checked;
+        if let Some(error) = ijk_ir::et::given_as_array(checked, name) {
+            return Err(Error::program(self.source(), vec![error]));
+        }
+        let at = self.array(name)?;
+        match checked.arrays[at].origin {
+            Origin::Computed => Err(self.unbindable(name, "is computed by the program")),
+            Origin::Input | Origin::Random { .. } => Ok(at),
+        }
+    }
+
     fn unbindable(&self, name: &str, reason: &'static str) -> Error {
         let bindable = self.signature().bindable().map(str::to_string).collect();
         Error::Binding { name: name.into(), reason, bindable }
@@ -257,11 +297,7 @@ impl Program {
         let checked = &self.inner.checked;
         let mut bound: Arrays<'b, 'a> = smallvec![None; checked.arrays.len()];
         for (name, view) in &bindings.held().arrays {
-            let at = self.array(name)?;
-            if checked.arrays[at].origin == Origin::Computed {
-                return Err(self.unbindable(name, "is computed by the program"));
-            }
-            bound[at] = Some(view);
+            bound[self.input(name)?] = Some(view);
         }
         let missing: Vec<Diagnostic> = (checked.arrays.iter().zip(&bound).enumerate())
             .filter(|(at, (_, bound))| checked.must_be_bound(*at) && bound.is_none())

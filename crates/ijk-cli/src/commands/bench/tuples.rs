@@ -23,7 +23,7 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
     let program = source.compile_et()?;
     let outputs = outputs(&program, &args.out)?;
     super::check_places(&outputs)?;
-    let arrays = arrays(&program, &args.given, args.applied.dtype.first().copied())?;
+    let arrays = arrays((&source, &program), &args.given, args.applied.dtype.first().copied())?;
     let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {
         Some(bytes) => bindings.memory(bytes),

@@ -189,6 +189,18 @@ impl<'a> Ranker<'a> {
             self.sink.push(codes::COMPONENT_INDEX.error(access.span, message));
             return;
         };
+        if let Index::Tuple(at) = coord
+            && at.text == *name
+        {
+            let this = quote(self.source, access.span, "this");
+            let message = format!(
+                "{this} is the component of the eintup `{name}` at its own position, not an element of an array"
+            );
+            let hint =
+                format!("the position is `{name}`; an array needs a name that is no eintup's");
+            self.sink
+                .push(codes::COMPONENT_OF_ITSELF.warning(access.span, message).with_hint(hint));
+        }
         self.coordinate(coord, Some(Total::of(RankNode(shape.0))));
     }
 

@@ -125,6 +125,7 @@ const OF_BOTH: [&str; 7] = [
 
 /// Diagnostics that no random program has, the reason, and where they are tested instead.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("argument-is-tuple", "told of names that arrays are given by: `tests/suite/et/check/bind.et`"),
     (
         "extents-of-data",
         "told of framework calls when they are made: `ijk-ir/src/et/extent/tests.rs`",

@@ -67,6 +67,7 @@ const MISTAKES: &[EtMistake] = &[
     ("both-array-and-tuple", "x[a] = 1\ny[x] = <n>"),
     ("component-as-index", "q[a] = 1\ny[a] = q[a[0]]\n\nDIMS(a) = <n>"),
     ("component-index", "y[a] = a[0,1]\n\nDIMS(a) = <n>"),
+    ("component-of-itself", "y[a] = <n> * a[a]\n\nDIMS(a) = <n>"),
     ("constraint-cycle", "y[a,b] = 1\n\nDIMS(a) = DIMS(b) + 1\nDIMS(b) = DIMS(a) * <n>"),
     ("constraint-cycle", "x[a] = 1\ny[a,b] = x[b]\n\nDIMS(a) = DIMS(b)"),
     (
