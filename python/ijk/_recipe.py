@@ -21,7 +21,7 @@ def _combined(word, operands):
         return getattr(operator, name)(*operands)
     rows, passes = (None if n == "-" else int(n) for n in numbers)
     [of] = operands
-    return of.repeat(passes) if name == "repeat" else getattr(of, name)(rows, passes)
+    return getattr(of, name)(passes) if name in ("repeat", "until") else getattr(of, name)(rows, passes)
 
 
 def tensor(steps):

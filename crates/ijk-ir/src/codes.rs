@@ -26,6 +26,7 @@ ijk_syntax::codes! {
     INDEX_OVERFLOW = "index-overflow";
     LETTER_CONFLICT = "letter-conflict";
     LOOPS_TOO_DEEP = "loops-too-deep";
+    LOOP_CONDITION = "loop-condition";
     LOOP_EXTENTS = "loop-extents";
     LOOP_INPUTS = "loop-inputs";
     LOOP_PASSES = "loop-passes";

@@ -182,6 +182,7 @@ fn name(names: &[String], id: ArrayId) -> &str {
 /// The header of a loop: `loop 10 of in1 as t2: t3 from in0`.
 fn loop_text(program: &Program, own: &Iteration, names: &[String]) -> String {
     let mut text = String::from(if own.all { "scan" } else { "loop" });
+    text.push_str(if own.descending { " back" } else { "" });
     text.push_str(&match own.passes {
         Some(Pin::Number(n, _)) => format!(" {n}"),
         Some(Pin::Name(n, _)) => {
@@ -205,7 +206,8 @@ fn next_text(own: &Iteration, names: &[String]) -> String {
     let states = own.states.iter();
     let next: Vec<&str> = states.clone().map(|state| name(names, state.next)).collect();
     let results: Vec<&str> = states.map(|state| name(names, state.result)).collect();
-    format!("next {}, giving {}", next.join(", "), results.join(", "))
+    let until = own.until.map_or(String::new(), |id| format!(", until {}", name(names, id)));
+    format!("next {}, giving {}{until}", next.join(", "), results.join(", "))
 }
 
 fn statement_text(program: &Program, statement: &Statement, names: &[String]) -> String {

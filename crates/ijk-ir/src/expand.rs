@@ -43,6 +43,8 @@ pub struct LoopShape {
     pub swept: u32,
     /// True if the results are the states after every pass.
     pub all: bool,
+    /// True if the last row comes first.
+    pub descending: bool,
     /// Number of passes in braces, and the scope that its name is of.
     pub passes: Option<(Pin, u32)>,
     /// Its place.
@@ -294,17 +296,21 @@ impl<'a> Expander<'a> {
             states: carried,
             swept: rows,
             all: shape.all,
+            descending: shape.descending,
+            until: None,
             span: shape.span,
         });
         self.open.push(at);
         (at, pass)
     }
 
-    /// Ends the innermost loop, whose passes give these; returns its results.
+    /// Ends the innermost loop, whose passes give these, behind the states the condition that ends it; returns its
+    /// results.
     fn close(&mut self, at: u32, next: &[ArrayId]) -> Vec<ArrayId> {
         self.open.pop();
         let mut own = self.loops[at as usize].clone();
         own.body.1 = self.statements.len() as u32;
+        own.until = next.get(own.states.len()).copied();
         for (state, next) in own.states.iter_mut().zip(next) {
             let element = self.drafts[state.before.0 as usize].element;
             // Checked before expansion: a state keeps its type.
@@ -412,6 +418,8 @@ impl<'a> Expander<'a> {
                 states: own.states.iter().map(state).collect(),
                 swept: own.swept.iter().map(swept).collect(),
                 all: own.all,
+                descending: own.descending,
+                until: own.until.map(renamed),
                 span: own.span.shifted(leaf.offset),
             });
         }

@@ -10,7 +10,7 @@ use crate::sink::Sink;
 use crate::text::{count, quote, slice};
 use ijk_syntax::ast::LoopForm;
 use ijk_syntax::{Code, Diagnostic, Span};
-use ijk_types::TypeSet;
+use ijk_types::{DType, TypeSet};
 
 /// An input or output.
 #[derive(Clone, Copy, Debug)]
@@ -238,24 +238,12 @@ impl Combine<'_> {
 
     /// Runs a component once for each pass: its outputs are the next values of its first inputs.
     pub fn looped(&mut self, of: Sig, site: &LoopSite) -> Option<(Sig, LoopShape)> {
-        let states = of.outputs.len();
-        let Some(others) = of.inputs.len().checked_sub(states) else {
-            self.report_loop_inputs(&of, site);
-            return None;
-        };
-        let swept = match (site.form, site.rows) {
-            (LoopForm::Repeat, _) => 0,
-            (_, None) => others,
-            (_, Some((rows, span))) if rows > others as u64 => {
-                self.report_swept(rows, span, others, site);
-                return None;
-            }
-            (_, Some((rows, _))) => rows as usize,
-        };
-        if swept == 0 && site.passes.is_none() {
-            self.report_no_passes(site);
+        let states = of.outputs.len() - usize::from(site.form.has_condition());
+        if states == 0 {
+            self.report_no_state(site);
             return None;
         }
+        let swept = self.swept(&of, states, site)?;
         let part = Site { symbol: site.symbol, left: site.of, right: site.of, grouped: [false; 2] };
         let mut ok = true;
         for n in 0..states {
@@ -263,7 +251,10 @@ impl Combine<'_> {
             let what = || format!("output {port} is the next value of input {port}");
             ok &= self.connect(of.inputs[n], of.outputs[n], part, &what, false);
         }
-        let all = site.form == LoopForm::Scan;
+        if let Some(condition) = of.outputs.get(states) {
+            ok &= self.condition(*condition, part);
+        }
+        let all = site.form.keeps_all();
         let mut sig = of.grown(Growth::default());
         for n in states..states + swept {
             let what = || format!("input {} has a row for each pass", n + 1);
@@ -286,10 +277,51 @@ impl Combine<'_> {
             states: states as u32,
             swept: swept as u32,
             all,
+            descending: site.form.is_descending(),
             passes: site.passes.map(|pin| (pin, 0)),
             span: site.whole.into(),
         };
         self.bounded(sig, site.symbol).filter(|_| ok).map(|sig| (sig, shape))
+    }
+
+    /// The number of inputs of which a loop's passes take rows.
+    fn swept(&mut self, of: &Sig, states: usize, site: &LoopSite) -> Option<usize> {
+        let Some(others) = of.inputs.len().checked_sub(states) else {
+            self.report_loop_inputs(states, of.inputs.len(), site);
+            return None;
+        };
+        let swept = match site.rows {
+            _ if !site.form.sweeps() => 0,
+            None => others,
+            Some((rows, span)) if rows > others as u64 => {
+                self.report_swept(rows, span, others, site);
+                return None;
+            }
+            Some((rows, _)) => rows as usize,
+        };
+        if swept == 0 && site.passes.is_none() {
+            self.report_no_passes(site);
+            return None;
+        }
+        Some(swept)
+    }
+
+    /// Checks that the last output of a component is a bool of rank 0.
+    fn condition(&mut self, output: PortVars, site: Site) -> bool {
+        let set = TypeSet::only(DType::Bool);
+        let why = Why { span: site.symbol, set, verb: Verb::Accepts };
+        let rank = self.infer.rank(Some((0, site.symbol)));
+        let wanted = PortVars { rank, element: self.infer.element(set, why) };
+        let what = || "the last output ends the loop where it is true".to_string();
+        self.connect(output, wanted, site, &what, false)
+    }
+
+    #[cold]
+    fn report_no_state(&mut self, site: &LoopSite) {
+        let message = "the one output is the condition that ends the loop: there is no state";
+        let error = codes::LOOP_CONDITION.error(site.of, message);
+        let hint = "the states come first and the condition last: `step . (I & done)`";
+        self.sink.push(error.with_hint(hint));
     }
 
     /// A rank that is greater by one.
@@ -305,8 +337,7 @@ impl Combine<'_> {
     }
 
     #[cold]
-    fn report_loop_inputs(&mut self, of: &Sig, site: &LoopSite) {
-        let (gives, takes) = (of.outputs.len(), of.inputs.len());
+    fn report_loop_inputs(&mut self, gives: usize, takes: usize, site: &LoopSite) {
         let message = format!(
             "{} are the next values of the first inputs, but there {} only {takes}",
             count(gives, "output"),

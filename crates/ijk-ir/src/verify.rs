@@ -221,6 +221,16 @@ impl Checker<'_> {
             self.alike(&place, (state.current, state.next), 0);
             self.alike(&place, (state.current, state.result), u32::from(own.all));
         }
+        if let Some(until) = own.until
+            && self.read(&place, until)
+        {
+            let array = &self.program.arrays[until.0 as usize];
+            if array.rank.is_some_and(|rank| rank != 0) {
+                let what = format!("the condition has rank {:?}", array.rank);
+                self.errors.push(VerifyError::Type { place: place.clone(), what });
+            }
+            self.same(&place, array.dtype, TypeTerm::Fixed(DType::Bool));
+        }
     }
 
     /// Checks that two arrays have one type, and ranks that differ by a number.

@@ -278,6 +278,25 @@ impl Component {
         self.looped(LoopForm::Scan, passes, rows)
     }
 
+    /// As fold, but the last row comes first. `@foldback self` in i.
+    #[pyo3(signature = (rows = None, passes = None))]
+    fn foldback(&self, rows: Option<usize>, passes: Option<u64>) -> PyResult<Self> {
+        self.looped(LoopForm::FoldBack, passes, rows)
+    }
+
+    /// As scan, but the last row comes first: row k of a result is the state after row k of the arguments and those
+    /// behind it. `@scanback self` in i.
+    #[pyo3(signature = (rows = None, passes = None))]
+    fn scanback(&self, rows: Option<usize>, passes: Option<u64>) -> PyResult<Self> {
+        self.looped(LoopForm::ScanBack, passes, rows)
+    }
+
+    /// As repeat, but the last result is a bool of rank 0, which ends the loop after the first pass in which it is true;
+    /// passes is the greatest number of passes. `@until{passes} self` in i.
+    fn until(&self, passes: u64) -> PyResult<Self> {
+        self.looped(LoopForm::Until, Some(passes), None)
+    }
+
     fn __repr__(&self) -> String {
         format!("Component({})", self.inner.signature())
     }

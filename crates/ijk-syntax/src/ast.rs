@@ -109,11 +109,18 @@ pub enum LoopForm {
     Fold,
     /// `@scan f`: the states after each row.
     Scan,
+    /// `@foldback f`: the state after the first row, the last one being taken first.
+    FoldBack,
+    /// `@scanback f`: the states after each row, the last one being taken first.
+    ScanBack,
+    /// `@until{n} f`: the state after the first pass whose last output is true, at most after n passes.
+    Until,
 }
 
 impl LoopForm {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Repeat, Self::Fold, Self::Scan];
+    pub const ALL: [Self; 6] =
+        [Self::Repeat, Self::Fold, Self::Scan, Self::FoldBack, Self::ScanBack, Self::Until];
 
     /// Its name, without `@`.
     pub const fn name(self) -> &'static str {
@@ -121,7 +128,30 @@ impl LoopForm {
             Self::Repeat => "repeat",
             Self::Fold => "fold",
             Self::Scan => "scan",
+            Self::FoldBack => "foldback",
+            Self::ScanBack => "scanback",
+            Self::Until => "until",
         }
+    }
+
+    /// Returns true if passes take rows of inputs after the states.
+    pub const fn sweeps(self) -> bool {
+        !matches!(self, Self::Repeat | Self::Until)
+    }
+
+    /// Returns true if the results are the states after every pass.
+    pub const fn keeps_all(self) -> bool {
+        matches!(self, Self::Scan | Self::ScanBack)
+    }
+
+    /// Returns true if the last row comes first.
+    pub const fn is_descending(self) -> bool {
+        matches!(self, Self::FoldBack | Self::ScanBack)
+    }
+
+    /// Returns true if the last output of the component is a condition, not a state.
+    pub const fn has_condition(self) -> bool {
+        matches!(self, Self::Until)
     }
 
     /// The combinator of that name.

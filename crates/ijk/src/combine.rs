@@ -133,6 +133,56 @@ impl Program {
         self.looped(LoopForm::Scan, None, None)
     }
 
+    /// As [`fold`](Self::fold), but the last row comes first. In i, `@foldback f`.
+    ///
+    /// # Errors
+    /// As for [`fold`](Self::fold).
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let horner = ijk::i("(2*i+i)~i")?.foldback()?;
+    /// let value = horner.apply((&array![0], &array![[1], [2], [3]]))?;
+    /// assert_eq!(value[0].as_slice::<i32>(), Some(&[17][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn foldback(&self) -> Result<Self, Error> {
+        self.looped(LoopForm::FoldBack, None, None)
+    }
+
+    /// As [`scan`](Self::scan), but the last row comes first: row k of a result is the state after row k of the
+    /// arguments, and those behind it. In i, `@scanback f`.
+    ///
+    /// # Errors
+    /// As for [`fold`](Self::fold).
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let rest = ijk::i("i+i~i")?.scanback()?;
+    /// let sums = rest.apply((&array![0], &array![[1], [2], [3]]))?;
+    /// assert_eq!(sums[0].as_slice::<i32>(), Some(&[6, 5, 3][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn scanback(&self) -> Result<Self, Error> {
+        self.looped(LoopForm::ScanBack, None, None)
+    }
+
+    /// As [`repeat`](Self::repeat), but the last result is a bool of rank 0, which ends the loop after the first pass in
+    /// which it is true; `passes` is the greatest number of passes. In i, `@until{100} f`.
+    ///
+    /// # Errors
+    /// As for [`repeat`](Self::repeat); [`Error::Program`] if the last result is no bool of rank 0, or the only one.
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let halve = ijk::i("i/2~i . (I & (>i~. . .@lt 1~.))")?.until(100)?;
+    /// let small = halve.apply((&array![6.0, 5.0],))?;
+    /// assert_eq!(small[0].as_slice::<f64>(), Some(&[0.75, 0.625][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn until(&self, passes: u64) -> Result<Self, Error> {
+        self.looped(LoopForm::Until, Some(passes), None)
+    }
+
     /// Any of these loops: with a number of passes, if arguments should not determine it, and with the number of
     /// further arguments of which each pass takes a row; the others are the same in every pass. In i,
     /// `@scan{100}(f, 0)`.

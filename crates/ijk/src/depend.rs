@@ -86,6 +86,13 @@ impl Program {
             let origins = (0..program.statements.len()).map(Some).collect();
             return Ok(WrittenOut { program: Cow::Borrowed(program), instance, origins });
         }
+        if let Some(own) = program.loops.iter().find(|own| own.until.is_some()) {
+            let message =
+                "what elements depend on is not known of `@until`: elements decide its passes";
+            let error = Diagnostic::error(own.span.into(), message);
+            let error = error.with_hint("`@repeat` has a number of passes");
+            return Err(Error::program(&program.source, vec![error]));
+        }
         match unrolled(program, &instance, WRITTEN_OUT) {
             Some(Unrolled { program, instance, origins }) => {
                 Ok(WrittenOut { program: Cow::Owned(program), instance, origins })

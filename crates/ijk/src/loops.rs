@@ -47,14 +47,19 @@ fn text(program: &ir::Program, own: &Iteration) -> String {
     let mut parts = vec![carries(program, own)];
     if !own.swept.is_empty() {
         let swept: Vec<ArrayId> = own.swept.iter().map(|swept| swept.of).collect();
-        parts.push(format!("a row of {} in each pass", arrays(program, &swept)));
+        let order = if own.descending { ", the last row first" } else { "" };
+        parts.push(format!("a row of {} in each pass{order}", arrays(program, &swept)));
     }
     let passes = match own.passes {
         Some(Pin::Number(n, _)) => Some(n.to_string()),
         Some(Pin::Name(n, _)) => Some(program.extent_names[n as usize].clone()),
         None => None,
     };
-    parts.extend(passes.map(|passes| format!("{passes} passes")));
+    let most = if own.until.is_some() { "at most " } else { "" };
+    parts.extend(passes.map(|passes| format!("{most}{passes} passes")));
+    if own.until.is_some() {
+        parts.push("ends after a pass whose last output is true".into());
+    }
     let gives = if own.all { "every pass" } else { "the last pass" };
     parts.push(format!("gives the states after {gives}"));
     format!("loop `{source}`: {}", parts.join("; "))

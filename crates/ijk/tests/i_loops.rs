@@ -72,6 +72,54 @@ fn without_passes_states_are_as_before() {
 }
 
 #[test]
+fn the_last_row_may_come_first() {
+    let program = ijk::i("@scanback (i*i~i . i+i~i)").unwrap();
+    let (n, d) = (50, 7);
+    let decay = Array::from_shape_fn((n, d), |(t, i)| 0.5 + 0.01 * (t + i) as f64);
+    let x = Array::from_shape_fn((n, d), |(t, i)| (t * 3 + i) as f64 - 20.0);
+    let start = Array1::from_elem(d, 2.0);
+    let found = program.apply((&start, &decay, &x)).unwrap();
+    let mut state = start.clone();
+    for t in (0..n).rev() {
+        state = &state * &decay.row(t) + x.row(t);
+        let row = &numbers(&found[0])[t * d..(t + 1) * d];
+        assert_eq!(row, state.as_slice().unwrap(), "pass {t}");
+    }
+    let last = ijk::i("@foldback (i*i~i . i+i~i)").unwrap();
+    let last = last.apply((&start, &decay, &x)).unwrap();
+    assert_eq!(numbers(&last[0]), state.to_vec());
+    let none = Array2::<f64>::zeros((0, 2));
+    let empty = ijk::i("@scanback i+i~i").unwrap().apply((&array![1.0, 2.0], &none)).unwrap();
+    assert_eq!(empty[0].shape(), [0, 2]);
+}
+
+#[test]
+fn a_condition_ends_a_loop() {
+    let halve = "@until{N} (i/2~i . (I & (>i~. . .@lt 1~.)))";
+    let of = |passes: &str, x: &Array1<f64>| {
+        let program = ijk::i(&halve.replace('N', passes)).unwrap();
+        numbers(&program.apply((x,)).unwrap()[0])
+    };
+    let x = array![6.0, 5.0];
+    assert_eq!(of("100", &x), [0.75, 0.625]);
+    assert_eq!(of("2", &x), [1.5, 1.25]);
+    assert_eq!(of("0", &x), [6.0, 5.0]);
+    // The condition is tested after a pass, and a comparison with NaN is false.
+    assert_eq!(of("100", &array![0.5]), [0.25]);
+    assert!(of("9", &array![f64::NAN])[0].is_nan());
+    // In a loop the number of passes is another in each pass.
+    let rows = ijk::i("@scan (i+i~i . @until{9} (i/2~i . (I & (>i~. . .@lt 1~.))))").unwrap();
+    let found = rows.apply((&array![0.0], &array![[6.0], [0.25], [16.0]])).unwrap();
+    assert_eq!(numbers(&found[0]), [0.75, 0.5, 0.515625]);
+    let error = ijk::i("@until{5} (i+1~i)").unwrap_err().to_string();
+    assert!(error.contains("the one output is the condition"), "{error}");
+    let error = ijk::i("@until{5} (I & (i@lt 1~i))").unwrap_err().to_string();
+    assert!(error.contains("the last output ends the loop where it is true"), "{error}");
+    let error = ijk::i("@until (i+1~i)").unwrap_err().to_string();
+    assert!(error.contains("`@until` has no number of passes"), "{error}");
+}
+
+#[test]
 fn texts_and_methods_agree() {
     let step = ijk::i("+(j*ij)~i").unwrap();
     let (x, m) = (array![1.0, 2.0], array![[0.5, 0.5], [1.0, -1.0]]);

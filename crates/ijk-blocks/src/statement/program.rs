@@ -91,6 +91,11 @@ fn without_loops(program: &Program, instance: &Instance) -> Result<Option<Unroll
         let hint = "fold, or apply the program to arrays: `collect()` gives one";
         return refuse(own, "a scan does not run in blocks: it writes a row in each pass", hint);
     }
+    if let Some(own) = program.loops.iter().find(|own| own.until.is_some()) {
+        let message = "`@until` does not run in blocks: elements decide the number of its passes";
+        let hint = "repeat, or apply the program to arrays: `collect()` gives one";
+        return refuse(own, message, hint);
+    }
     match unrolled(program, instance, MOST_IN_LOOPS) {
         Some(written) => Ok(Some(written)),
         None => {

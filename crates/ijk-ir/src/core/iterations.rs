@@ -21,6 +21,10 @@ pub struct Iteration {
     pub swept: Vec<Swept>,
     /// True if the results are the states after every pass, with a new first axis; else those after the last.
     pub all: bool,
+    /// True if the last row comes first.
+    pub descending: bool,
+    /// A bool of rank 0 that ends the loop after the first pass in which it is true.
+    pub until: Option<ArrayId>,
     /// The combinator and its component.
     pub span: Span,
 }

@@ -104,9 +104,14 @@ impl<'a> LoopBuilder<'a> {
                 outputs.push((state.next, window));
             }
         }
+        let until = own.until.map(|condition| {
+            let array = self.own(condition);
+            outputs.push((condition, self.whole(array)));
+            array
+        });
         steps.extend(self.update(&last, outputs));
         let axes = vec![LoopAxis { name: "pass".into(), extent: self.instance.passes[at] }];
-        Loop { axes, descending: false, steps, until: None, span: own.span }
+        Loop { axes, descending: own.descending, steps, until, span: own.span }
     }
 
     /// The steps of items, and the statements behind the last loop among them.
@@ -240,6 +245,7 @@ fn last_reads(program: &Program) -> Vec<usize> {
     }
     for own in &program.loops {
         let states = own.states.iter().flat_map(|state| [state.before, state.next]);
+        let states = states.chain(own.until);
         for id in states.chain(own.swept.iter().map(|swept| swept.of)) {
             last[id.0 as usize] = usize::MAX;
         }

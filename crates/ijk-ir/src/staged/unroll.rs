@@ -18,7 +18,8 @@ pub struct Unrolled {
     pub origins: Vec<Option<usize>>,
 }
 
-/// Writes the loops of a program out; none if that takes more than `most` statements.
+/// Writes the loops of a program out; none if that takes more than `most` statements, and if elements decide the number
+/// of passes.
 pub fn unrolled(program: &Program, instance: &Instance, most: usize) -> Option<Unrolled> {
     let mut writer = Writer {
         of: program,
@@ -103,10 +104,12 @@ impl Writer<'_> {
             values.push(self.place(state.before)?.clone());
         }
         let passes = self.shapes.passes[n];
-        if passes > self.most as u64 {
+        if passes > self.most as u64 || own.until.is_some() {
             return None;
         }
-        for pass in 0..passes as i64 {
+        let passes = passes as i64;
+        for pass in 0..passes {
+            let pass = if own.descending { passes - 1 - pass } else { pass };
             for (state, value) in own.states.iter().zip(&values) {
                 self.places[state.current.0 as usize] = Some(value.clone());
             }

@@ -85,8 +85,10 @@ impl<'a> Memory<'a> {
         for state in &own.states {
             states.push(self.get(state.before.0)?.clone());
         }
-        let mut all: Vec<Vec<Scalar>> = vec![Vec::new(); states.len()];
-        for pass in 0..self.instance.passes[n] as usize {
+        let passes = self.instance.passes[n] as usize;
+        let mut all: Vec<Vec<Vec<Scalar>>> = vec![vec![Vec::new(); passes]; states.len()];
+        for number in 0..passes {
+            let pass = if own.descending { passes - 1 - number } else { number };
             for (state, value) in own.states.iter().zip(&states) {
                 self.arrays[state.current.0 as usize] = Some(value.clone());
             }
@@ -101,13 +103,18 @@ impl<'a> Memory<'a> {
             self.items(body)?;
             for ((state, value), all) in own.states.iter().zip(&mut states).zip(&mut all) {
                 *value = self.get(state.next.0)?.clone();
-                all.extend_from_slice(&value.data);
+                all[pass].extend_from_slice(&value.data);
+            }
+            if let Some(until) = own.until
+                && self.get(until.0)?.data.first() == Some(&Scalar::Bool(true))
+            {
+                break;
             }
         }
         for ((state, value), all) in own.states.iter().zip(states).zip(all) {
             let at = state.result.0 as usize;
             let shape = self.instance.shapes[at].iter().map(|&n| n as usize).collect();
-            let data = if own.all { all } else { value.data };
+            let data = if own.all { all.concat() } else { value.data };
             self.arrays[at] = Some(Value { dtype: value.dtype, shape, data });
         }
         Ok(())

@@ -26,10 +26,12 @@ impl Parser<'_> {
         let symbol = start.to(name.span);
         let braces = self.is(0, '{');
         let passes = if braces { self.extent()? } else { None };
-        if form == LoopForm::Repeat && !braces {
-            let message = "`@repeat` has no number of passes";
+        if !form.sweeps() && !braces {
+            let name = form.name();
+            let message = format!("`@{name}` has no number of passes");
             let error = codes::LOOP_BRACES.error(symbol, message);
-            self.error(error.with_hint("it stands in braces: `@repeat{10} f`, `@repeat{n} f`"));
+            let hint = format!("it stands in braces: `@{name}{{10}} f`, `@{name}{{n}} f`");
+            self.error(error.with_hint(hint));
         }
         Ok(Box::new(LoopHead { form, passes, rows: None, symbol }))
     }
@@ -37,8 +39,8 @@ impl Parser<'_> {
     /// `, 1` before the parenthesis that closes the group of a fold or scan; false where it stands elsewhere.
     pub(super) fn rows(&mut self, pending: &mut [Pending]) -> Parsed<bool> {
         let [.., Pending::Loop(head), Pending::Group(_)] = pending else { return Ok(false) };
-        if head.form == LoopForm::Repeat {
-            let message = "`@repeat` takes rows of no input";
+        if !head.form.sweeps() {
+            let message = format!("`@{}` takes rows of no input", head.form.name());
             let error = codes::LOOP_COUNT.error(self.peek(0).span, message);
             return self.fail(error.with_hint("`@fold{10}(f, 1)` folds along one input"));
         }

@@ -164,6 +164,9 @@ const FEATURES: &str = "
     production: pair
     production: plus before a literal
     production: repeat
+    production: foldback
+    production: scanback
+    production: until
     production: rows of some inputs
     production: scan
     production: sign before a constant

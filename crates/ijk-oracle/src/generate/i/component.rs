@@ -6,6 +6,7 @@ use super::expression::{Array, Draft, ProgramScope, draft};
 use crate::reference::surface::{Names, shapes};
 use ijk_syntax::Span;
 use ijk_syntax::ast::{Combinator, Extent, Item, LoopForm, LoopHead, NodeId, NodeKind, Program};
+use ijk_types::DType;
 use std::ops::RangeInclusive;
 
 /// A component with its input and output arrays.
@@ -270,24 +271,48 @@ impl ComponentGenerator<'_> {
         let named = self.scope.names.iter().find(|(_, n)| **n == passes as u64);
         let named = named.map(|(text, _)| text.clone()).filter(|_| self.rng.chance(0.5));
         let (all, braces) = (self.rng.chance(0.5), swept == 0 || self.rng.chance(0.3));
-        let form = match (all, swept) {
-            (true, _) => LoopForm::Scan,
-            (false, 0) if self.rng.chance(0.8) => LoopForm::Repeat,
-            (false, _) => LoopForm::Fold,
+        let form = match (all, swept, self.rng.chance(0.3)) {
+            (true, _, back) => [LoopForm::Scan, LoopForm::ScanBack][usize::from(back)],
+            (false, 0, true) if states == 1 => LoopForm::Until,
+            (false, 0, _) if self.rng.chance(0.8) => LoopForm::Repeat,
+            (false, _, back) => [LoopForm::Fold, LoopForm::FoldBack][usize::from(back)],
+        };
+        let of = match form {
+            LoopForm::Until => self.with_condition(&body),
+            _ => body.node,
         };
         let braces = braces.then(|| match named {
             Some(text) => Extent::Name(name(&text)),
             None => Extent::Number(passes as u64, Span::default()),
         });
-        let plain = form == LoopForm::Repeat || swept == others && self.rng.chance(0.7);
+        let plain = !form.sweeps() || swept == others && self.rng.chance(0.7);
         let rows = (!plain).then(|| (swept as u64, Span::default()));
         let head = LoopHead { form, passes: braces, rows, symbol: Span::default() };
-        let node = push(&mut self.program, NodeKind::Loop(Box::new(head), body.node));
+        let node = push(&mut self.program, NodeKind::Loop(Box::new(head), of));
         let mut looped = Component { node, ..body };
         let inputs = looped.inputs[states..states + swept].iter_mut();
         let outputs = looped.outputs.iter_mut().filter(|_| all);
         inputs.chain(outputs).for_each(|array| array.1.insert(0, passes));
         Some(looped)
+    }
+
+    /// A component with a bool of its one output behind that.
+    fn with_condition(&mut self, body: &Component) -> NodeId {
+        let (t, shape) = &body.outputs[0];
+        let letters: String = ('a'..='z').take(shape.len()).collect();
+        let index = if letters.is_empty() { "." } else { &letters };
+        let text = match (t, index) {
+            (DType::Bool, ".") => "I".to_owned(),
+            (DType::Bool, _) => format!(">{index}~."),
+            (DType::C64 | DType::C128, _) => {
+                format!("@abs {index}~{index} . >{index}~. . .@gt 3~.")
+            }
+            _ => format!(">{index}~. . .@gt {}~.", self.rng.between(0, 5)),
+        };
+        let condition = copied(&mut self.program, &text);
+        let same = push(&mut self.program, NodeKind::Identity);
+        let both = push(&mut self.program, combined(Combinator::Fanout, same, condition));
+        push(&mut self.program, combined(Combinator::Chain, body.node, both))
     }
 
     fn beside(
@@ -301,4 +326,22 @@ impl ComponentGenerator<'_> {
         let outputs = [left.outputs, right.outputs].concat();
         Some(Component { node, inputs, outputs })
     }
+}
+
+/// Adds the component of a text that has no bindings, swaps and loops.
+fn copied(program: &mut Program, text: &str) -> NodeId {
+    let (parsed, errors) = ijk_syntax::parse(text);
+    debug_assert!(errors.is_empty(), "{text}");
+    let before = program.nodes.len() as u32;
+    let moved = |id: NodeId| NodeId(id.0 + before);
+    for node in &parsed.nodes {
+        let kind = match node.kind.clone() {
+            NodeKind::Combine { combinator, left, right, .. } => {
+                combined(combinator, moved(left), moved(right))
+            }
+            kind => kind,
+        };
+        push(program, kind);
+    }
+    moved(parsed.value().expect("a component").value)
 }

@@ -171,6 +171,20 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "i/i~i . @index i~i", arguments: &["i", "i"], types: INTEGER },
     Idiom { source: "@scan (i*i~i . i+i~i)", arguments: &["d", "t d", "t d"], types: ANY },
     Idiom { source: "@fold (i*i~i . i+i~i)", arguments: &["d", "t d", "t d"], types: ANY },
+    Idiom { source: "@scanback (i*i~i . i+i~i)", arguments: &["d", "t d", "t d"], types: ANY },
+    Idiom { source: "@foldback (i*i~i . i+i~i)", arguments: &["d", "t d", "t d"], types: ANY },
+    Idiom { source: "@scanback{4}(~(I | i+i~i), 1)", arguments: &["i", "i", "4 i"], types: ANY },
+    Idiom { source: "@until{9} (i/2~i . (I & (>i~. . .@lt 1~.)))", arguments: &["i"], types: REAL },
+    Idiom {
+        source: "@until{6} (+(j*ij)~i . (I & (+i~. . .@gt 9~.)))",
+        arguments: &["i", "i i"],
+        types: ORDERED,
+    },
+    Idiom {
+        source: "@scan (i+i~i . @until{5} (i+1~i . (I & (>i~. . .@gt 2~.))))",
+        arguments: &["i", "t i"],
+        types: ORDERED,
+    },
     Idiom { source: "@repeat{4} (+(j*ij)~i)", arguments: &["i", "i i"], types: NUMBER },
     Idiom {
         source: "@fold((I | ~(I | I)) . (+(j*ij)~i . i+i~i . @tanh i~i), 1)",

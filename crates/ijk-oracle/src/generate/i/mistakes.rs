@@ -85,6 +85,7 @@ const MISTAKES: &[Mistake] = &[
     ("index-of-value", "@index(i-1)~i", &[1]),
     ("index-operand", "@index ij~ij", &[2]),
     ("index-overflow", "[99999999*i*999999999999]~i", &[1]),
+    ("loop-condition", "@until{3} (>i~.)", &[1]),
     ("loop-inputs", "@repeat{2} (I & I)", &[1]),
     ("loop-passes", "@fold i~i", &[1]),
     ("loop-passes", "@scan(i*i~i, 0)", &[1, 1]),

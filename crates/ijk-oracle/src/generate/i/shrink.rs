@@ -2,7 +2,7 @@
 
 use super::{Case, Input, Layout, print};
 use crate::{Value, evaluate};
-use ijk_syntax::ast::{Combinator, Item, LoopForm, NodeId, NodeKind, Program};
+use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
 use ijk_types::{DType, Monoid, Scalar, scalar};
 
 /// Most attempts.
@@ -70,7 +70,7 @@ impl Case {
             }
             NodeKind::Loop(head, of) => {
                 let rows = |(n, input): (usize, &Input)| {
-                    let swept = head.form != LoopForm::Repeat && n > 0;
+                    let swept = head.form.sweeps() && n > 0;
                     if swept { first_row(input) } else { input.clone() }
                 };
                 add(*of, &self.inputs.iter().enumerate().map(rows).collect::<Vec<_>>());

@@ -182,6 +182,16 @@ impl Cell {
         result.dtype() == self.value.dtype() && within(widen(result), self.wide, self.error)
     }
 
+    /// The element, of which any value is allowed.
+    pub(crate) fn open(self) -> Self {
+        Self { error: f64::INFINITY, ..self }
+    }
+
+    /// Returns true if other values than this one are allowed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.error > 0.0 || self.order.anything
+    }
+
     fn real(&self) -> Option<Real> {
         match self.wide {
             Scalar::F64(value) => Some(Real { value, error: self.error }),

@@ -35,7 +35,16 @@ pub(crate) struct LoopCall<'a> {
     pub swept: usize,
     /// True if the results are the states after every pass.
     pub all: bool,
+    /// True if the last row comes first.
+    pub back: bool,
     pub passes: Option<&'a Extent>,
+}
+
+impl LoopCall<'_> {
+    /// Returns true if the last output of the body is a condition that ends the loop.
+    pub fn has_condition(&self) -> bool {
+        self.body.outputs.len() > self.states
+    }
 }
 
 /// A program as calls.
@@ -159,7 +168,7 @@ impl<'a> Checked<'a> {
             NodeKind::Combine { combinator, .. } => combine(*combinator, arities[0], arities[1])?,
             NodeKind::Loop(head, _) => {
                 swept(head, arities[0])?;
-                arities[0]
+                Arity { outputs: states(head, arities[0])?, ..arities[0] }
             }
             _ => arities[0],
         };
@@ -186,14 +195,24 @@ impl<'a> Checked<'a> {
     }
 }
 
+/// The number of states of a loop.
+fn states(head: &LoopHead, of: Arity) -> Result<usize, EvalError> {
+    let found = of.outputs;
+    match (head.form, found) {
+        (LoopForm::Until, 0 | 1) => Err(EvalError::Arity { what: "condition", found, expected: 2 }),
+        (LoopForm::Until, _) => Ok(found - 1),
+        _ => Ok(found),
+    }
+}
+
 /// The number of inputs of which a loop's passes take rows.
 fn swept(head: &LoopHead, of: Arity) -> Result<usize, EvalError> {
-    let Some(others) = of.inputs.checked_sub(of.outputs) else {
+    let Some(others) = of.inputs.checked_sub(states(head, of)?) else {
         let (found, expected) = (of.outputs, of.inputs);
         return Err(EvalError::Arity { what: "states", found, expected });
     };
     let swept = match (head.form, head.rows) {
-        (LoopForm::Repeat, _) => 0,
+        (LoopForm::Repeat | LoopForm::Until, _) => 0,
         (_, None) => others,
         (_, Some((rows, _))) => usize::try_from(rows).map_err(|_| EvalError::TooLarge)?,
     };
@@ -333,9 +352,11 @@ impl<'a> CallBuilder<'a> {
     ) -> Result<Vec<Handle>, EvalError> {
         let arity = self.checked.known(of);
         let body = self.checked.calls_of(of, self.loops + 1)?;
-        let (states, swept) = (arity.outputs, swept(head, arity)?);
-        let (all, passes) = (head.form == LoopForm::Scan, head.passes.as_ref());
-        let looped = LoopCall { body, states, swept, all, passes };
+        let (states, swept) = (states(head, arity)?, swept(head, arity)?);
+        let all = matches!(head.form, LoopForm::Scan | LoopForm::ScanBack);
+        let back = matches!(head.form, LoopForm::FoldBack | LoopForm::ScanBack);
+        let passes = head.passes.as_ref();
+        let looped = LoopCall { body, states, swept, all, back, passes };
         self.add(CallKind::Loop(Box::new(looped)), arguments, states)
     }
 

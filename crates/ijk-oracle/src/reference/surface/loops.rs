@@ -8,6 +8,7 @@ use crate::EvalError;
 use crate::reference::surface::Cell;
 use crate::reference::value::zero;
 use ijk_syntax::ast::Extent;
+use ijk_types::{DType, Scalar};
 
 /// The extents in a pass, the number of passes, and the shapes of the results, as far as they are known.
 pub(super) fn solve(
@@ -35,6 +36,11 @@ pub(super) fn solve(
                 return Err(EvalError::State(*first, *second));
             }
         }
+    }
+    if let Some(&condition) = own.body.outputs.get(own.states)
+        && !shapes[condition].is_empty()
+    {
+        return Err(EvalError::Rank { found: shapes[condition].len(), expected: 0 });
     }
     let first = own.all.then_some(passes);
     let result = |state: Partial| first.into_iter().chain(state).collect();
@@ -88,6 +94,11 @@ pub(super) fn signatures(
             return Err(EvalError::Mixed(state.0, next.0));
         }
     }
+    if let Some((dtype, _)) = next.get(own.states)
+        && *dtype != DType::Bool
+    {
+        return Err(EvalError::Mixed(DType::Bool, *dtype));
+    }
     let first = own.all.then_some(passes);
     let result = |(dtype, shape): Array| (dtype, first.into_iter().chain(shape).collect());
     Ok(inputs.into_iter().take(own.states).map(result).collect())
@@ -114,8 +125,10 @@ pub(super) fn run(
         return Err(EvalError::TooLarge);
     }
     let mut states: Vec<Bounded> = arguments[..own.states].iter().map(|a| (*a).clone()).collect();
-    let mut all: Vec<Vec<Cell>> = vec![Vec::new(); own.states];
-    for pass in 0..passes {
+    let mut all: Vec<Vec<Vec<Cell>>> = vec![vec![Vec::new(); passes]; own.states];
+    let mut is_open = false;
+    for number in 0..passes {
+        let pass = if own.back { passes - 1 - number } else { number };
         let mut inputs = states;
         for (n, array) in arguments.iter().enumerate().skip(own.states) {
             let swept = n < own.states + own.swept;
@@ -123,12 +136,23 @@ pub(super) fn run(
         }
         let mut own_domains = Vec::new();
         states = run_calls(&own.body, inputs, body, &mut own_domains)?;
-        if pass == 0 {
+        let condition = condition(own, &mut states);
+        if number == 0 {
             domains.append(&mut own_domains);
         }
         for (all, state) in all.iter_mut().zip(&states) {
-            all.extend_from_slice(&state.cells);
+            all[pass].extend_from_slice(&state.cells);
         }
+        let Some(condition) = condition else { continue };
+        is_open |= condition.is_open();
+        if condition.value == Scalar::Bool(true) {
+            break;
+        }
+    }
+    if is_open {
+        // The number of passes may be another one.
+        let cells = states.iter_mut().flat_map(|state| &mut state.cells);
+        cells.for_each(|cell| *cell = cell.open());
     }
     if passes == 0 {
         check_unrun(own, arguments, body)?;
@@ -136,10 +160,16 @@ pub(super) fn run(
     if own.all {
         for (state, cells) in states.iter_mut().zip(all) {
             state.shape.insert(0, passes);
-            state.cells = cells;
+            state.cells = cells.concat();
         }
     }
     Ok(states)
+}
+
+/// The condition that ends a loop after a pass, which follows its states.
+fn condition(own: &LoopCall<'_>, results: &mut Vec<Bounded>) -> Option<Cell> {
+    let condition = if own.has_condition() { results.pop() } else { None };
+    condition?.cells.first().copied()
 }
 
 /// Passes that are evaluated.
