@@ -57,12 +57,15 @@ impl Interval {
         Self { least, greatest }
     }
 
-    /// The range of magnitudes. That of the least integer is itself where it is computed with 64 bits.
+    /// The range of magnitudes, computed with 64 bits: that of the least integer is itself.
     pub fn magnitude(self) -> Self {
-        let most = self.least.saturating_neg().max(self.greatest);
+        let end = i128::from(i64::MIN);
+        if self.greatest <= end {
+            return Self { least: end, greatest: end };
+        }
+        let most = self.least.max(end + 1).saturating_neg().max(self.greatest);
         let least = self.least.max(self.greatest.saturating_neg()).max(0);
-        let wraps = self.least <= i64::MIN.into();
-        Self { least: if wraps { i64::MIN.into() } else { least }, greatest: most }
+        Self { least: if self.least <= end { end } else { least }, greatest: most }
     }
 
     /// The range of the greater, or the lesser, of two values, one of each.

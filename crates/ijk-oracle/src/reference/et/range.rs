@@ -3,6 +3,9 @@
 use super::EtError;
 use ijk_syntax::et::ast::{IndexFunction, IndexOp};
 
+/// The least integer.
+const LEAST: i128 = i64::MIN as i128;
+
 /// All values from `least` to `greatest`; none if `empty`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interval {
@@ -77,6 +80,10 @@ impl Interval {
         let ends = |pick: fn(&Self) -> i128| operands.iter().map(pick).collect::<Vec<_>>();
         let low = call(function, &ends(|operand| operand.least));
         let high = call(function, &ends(|operand| operand.greatest));
+        let least = operands.iter().map(|operand| operand.least).min();
+        if function == IndexFunction::Abs && least == Some(LEAST) && high != LEAST {
+            return Self { least: LEAST, greatest: -(LEAST + 1), empty };
+        }
         let crosses = operands.iter().all(|operand| operand.least < 0 && operand.greatest > 0);
         let zero = (function == IndexFunction::Abs && crosses).then_some(0);
         Self { empty, ..Self::of([low, high].into_iter().chain(zero)) }
@@ -103,6 +110,8 @@ pub(crate) fn apply(op: IndexOp, x: i128, y: i128) -> Result<i128, EtError> {
 /// The value of a function of indices.
 pub(crate) fn call(function: IndexFunction, operands: &[i128]) -> i128 {
     match (function, operands) {
+        // Computed with 64 bits: that of the least integer is itself.
+        (IndexFunction::Abs, [LEAST]) => LEAST,
         (IndexFunction::Abs, [x]) => x.abs(),
         (IndexFunction::Max, [x, y]) => *x.max(y),
         (IndexFunction::Min, [x, y]) => *x.min(y),
