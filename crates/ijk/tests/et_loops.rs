@@ -167,3 +167,50 @@ fn programs_are_explained() {
                  each row runs through all passes";
     assert!(text.iter().any(|text| text.contains(order)), "{text:?}");
 }
+
+/// Arrays that only a loop reads have the memory of the passes that are read, and the same elements.
+#[test]
+fn intermediate_arrays_keep_the_passes_that_are_read() {
+    let bodies = [
+        ("s[t,d] = 2 * x[t,d]\n    y[t] = s[t,d]", "`s` keeps 1 pass;"),
+        ("s[t,d]  = x[t,d]\n    s[t,d] += s[t-1,d]\n    y[t] = s[t,d]", "`s` keeps 2 passes;"),
+        ("s[t,d]  = x[t,d]\n    s[t,d] += -s[t-3,d]\n    y[t] = s[t,0]", "`s` keeps 4 passes;"),
+        ("s[t,d] = x[t-1,d]\n    y[t] = s[t,d]", "`s` keeps 1 pass;"),
+        ("s[t,d] =max x[t,d]\n    y[t] = s[t,d] * s[t-1,d]", "`s` keeps 2 passes;"),
+        // Passes that leave it out would find what others wrote.
+        ("s[t,d] = x[t-2,d]\n    y[t] = s[t,d]", "LOOP"),
+        ("s[t,d] = x[t+1,d]\n    y[t] = s[t,d]", "LOOP"),
+        ("s[t,d] =max x[t-1,d]\n    y[t] = s[t,d]", "LOOP"),
+        ("s[t,d] += x[t,d]\n    y[t] = s[t,d]", "LOOP"),
+    ];
+    let x = Array2::from_shape_fn((23, 5), |(t, d)| ((t * 5 + d) % 11) as f64 - 3.0);
+    for (body, kept) in bodies {
+        for descending in [false, true] {
+            let (body, sign) = match descending {
+                true => (body.replace("t+", "T").replace("t-", "t+").replace('T', "t-"), "-"),
+                false => (body.to_owned(), ""),
+            };
+            let text = format!("LOOP {sign}t\n    {body}\n\ny\n\nDIMS(t) = 23\nDIMS(d) = 5");
+            let program = ijk::et(&text).unwrap();
+            let bindings = Bindings::new().bind("x", &x);
+            let all = program.run(bindings.clone().keep("s")).unwrap();
+            let few = program.run(&bindings).unwrap();
+            assert_eq!(few["y"].as_slice::<f64>(), all["y"].as_slice::<f64>(), "{text}");
+            let explained = program.explain(Engine::global(), &bindings).unwrap();
+            let explained = explained.last().unwrap().to_string();
+            assert!(explained.contains(kept), "{text}\n{explained}");
+            assert_eq!(explained.contains("keeps"), kept != "LOOP", "{text}\n{explained}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_holds_for_passes_that_are_kept() {
+    let text = "LOOP t\n    s[t,d]  = x[t,d]\n    s[t,d] += s[t-1,d]\n    y[t] = s[t,d]\n\ny";
+    let program = ijk::et(text).unwrap();
+    let x = Array2::from_elem((3000, 500), 1.0);
+    let bindings = Bindings::new().bind("x", &x).memory(1 << 20);
+    let found = program.run(&bindings).unwrap();
+    assert_eq!(found["y"].as_slice::<f64>().unwrap()[2999], 1_500_000.0);
+    assert!(program.run(bindings.keep("s")).is_err());
+}

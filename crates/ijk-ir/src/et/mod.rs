@@ -47,7 +47,7 @@ pub use draw::{MAX_TRIES, draw};
 pub use extent::Extents;
 pub use first::{first, random};
 pub use infer::{Bound, infer};
-pub use lower::{LoopStage, Lowering, Stage, Step, Wanted};
+pub use lower::{KeptPasses, LoopStage, Lowering, Stage, Step, Wanted};
 pub use names_given::{given_as_array, reads_component};
 pub use overrides::Overrides;
 pub use ranks::{MAX_RANK, RankCombinations, Ranks, rank_combinations};

@@ -59,7 +59,7 @@ impl<'a> LoopBuilder<'a> {
     pub fn finish(self, root: Loop) -> LoopStage {
         let source = self.program.source.clone();
         let program = LoopProgram { source, arrays: self.arrays, root };
-        LoopStage { program, arrays: self.outer }
+        LoopStage { program, arrays: self.outer, kept: Vec::new() }
     }
 
     /// For each state the array of its values after all passes, if these are the result.

@@ -5,7 +5,7 @@ use super::{Bindings, Program, Shapes};
 use crate::{Engine, Error, Explanation, Operations};
 use ijk_cpu::{PassOrder, RunError};
 use ijk_ir::core::{Loop, LoopStep};
-use ijk_ir::et::{LoopStage, Stage};
+use ijk_ir::et::{KeptPasses, LoopStage, Stage};
 use ijk_plan::{LoopOptions, c_strides};
 use ijk_syntax::Diagnostic;
 use ijk_tensor::TensorView;
@@ -114,11 +114,22 @@ impl Program {
                     }
                     let mut orders = orders(engine, stage, &given)?.into_iter();
                     let root = &stage.program.root;
-                    self.explain_steps((engine, &mut orders), "", root, &mut explained)?;
+                    let kept = self.kept_passes(stage);
+                    self.explain_steps((engine, &mut orders), &kept, root, &mut explained)?;
                 }
             }
         }
         Ok(explained)
+    }
+
+    /// The arrays of which a loop keeps the last passes only: `` `s` keeps 1 pass; ``.
+    fn kept_passes(&self, stage: &LoopStage) -> String {
+        let text = |own: &KeptPasses| {
+            let name = &self.checked().arrays[own.array].name;
+            let passes = if own.passes == 1 { "pass" } else { "passes" };
+            format!("`{name}` keeps {} {passes}; ", own.passes)
+        };
+        stage.kept.iter().map(text).collect()
     }
 
     /// Explains the updates of a loop.

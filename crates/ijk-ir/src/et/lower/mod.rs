@@ -31,7 +31,7 @@ use ijk_syntax::Diagnostic;
 use ijk_types::DType;
 use kind::Kind;
 use known::{ArrayState, NO_VALUE, Version};
-pub use loops::LoopStage;
+pub use loops::{KeptPasses, LoopStage};
 use stage::StageBuilder;
 use std::collections::{HashMap, VecDeque};
 
@@ -237,17 +237,17 @@ impl<'a> Lowering<'a> {
         if self.errors.errors() > 0 {
             return Err(std::mem::take(&mut self.errors).finish());
         }
-        let live = self.live();
+        let live = self.live_from(self.next);
         let stage = self.stage.finish(|array| live[array]);
         Ok(stage.map(|stage| Step::Run(Box::new(stage))))
     }
 
-    /// The arrays whose current elements the rest of the program or its caller needs.
-    fn live(&self) -> Vec<bool> {
+    /// The arrays whose current elements the program from a statement on or its caller needs.
+    fn live_from(&self, next: usize) -> Vec<bool> {
         let checked = self.known.checked;
         let mut live = vec![false; checked.arrays.len()];
         checked.outputs.iter().chain(&self.kept).for_each(|&array| live[array] = true);
-        for (n, statement) in checked.program.statements.iter().enumerate().skip(self.next) {
+        for (n, statement) in checked.program.statements.iter().enumerate().skip(next) {
             if self.replaced[n] {
                 continue;
             }

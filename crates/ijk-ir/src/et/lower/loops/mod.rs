@@ -6,10 +6,13 @@
 
 mod body;
 mod group;
+mod kept;
 mod messages;
 mod order;
 mod types;
 mod view;
+
+pub use kept::KeptPasses;
 
 use super::known::Version;
 use super::scope::Scope;
@@ -34,6 +37,8 @@ pub struct LoopStage {
     /// For each array of the loop which array it is the current version of: a position in
     /// [`Checked::arrays`](crate::et::Checked::arrays); none for arrays of its own.
     pub arrays: Vec<Option<usize>>,
+    /// Arrays of which only the last passes are kept: they are the loop's own.
+    pub kept: Vec<KeptPasses>,
 }
 
 /// The arrays of a loop as they are found.
@@ -79,13 +84,12 @@ impl<'a> Lowering<'a> {
                 self.start(array, before, &body);
             }
         }
-        let prologue = self.flush()?;
-        self.ready.extend(prologue);
+        let mut prologue = self.flush()?;
         let mut found = LoopArrays { arrays: Vec::new(), surface: Vec::new() };
         let root = self.looped(at, &mut found);
+        let started = assigned.iter().zip(&before).filter(|(_, before)| before.is_none());
+        let started: Vec<usize> = started.map(|(array, _)| *array).collect();
         if self.errors.errors() == 0 {
-            let started = assigned.iter().zip(&before).filter(|(_, before)| before.is_none());
-            let started: Vec<usize> = started.map(|(array, _)| *array).collect();
             self.judge_order(&body, &started);
         }
         if self.errors.errors() > 0 {
@@ -97,12 +101,38 @@ impl<'a> Lowering<'a> {
             found.arrays[position].changes = true;
         }
         let source = checked.source.clone();
-        let program = LoopProgram { source, arrays: found.arrays, root };
+        let mut program = LoopProgram { source, arrays: found.arrays, root };
+        let kept = self.keep_last(&mut program, &mut found.surface, &started, &body);
+        if let Some(super::Step::Run(stage)) = &mut prologue {
+            let is_kept = |array: &usize| kept.iter().any(|own| own.array == *array);
+            without(stage, is_kept);
+        }
+        let empty = |step: &super::Step| matches!(step, super::Step::Run(stage) if stage.outputs.is_empty());
+        self.ready.extend(prologue.filter(|step| !empty(step)));
         #[cfg(debug_assertions)]
         verify(&program);
-        let stage = LoopStage { program, arrays: found.surface };
+        let stage = LoopStage { program, arrays: found.surface, kept };
         self.ready.push_back(super::Step::Loop(Box::new(stage)));
         Ok(())
+    }
+
+    /// Makes arrays that start in the loop, and that nothing reads behind it, the loop's own where few passes are needed.
+    fn keep_last(
+        &self,
+        program: &mut LoopProgram,
+        surface: &mut [Option<usize>],
+        started: &[usize],
+        body: &Range<usize>,
+    ) -> Vec<KeptPasses> {
+        let checked = self.known.checked;
+        let live = self.live_from(body.end);
+        let needed = |array: usize| live[array] || !started.contains(&array);
+        let is_zero = |array: usize| {
+            let mut own = checked.program.statements[body.clone()].iter();
+            let first = own.find(|s| checked.array(&s.left.array.text) == Some(array));
+            first.is_some_and(|s| matches!(monoid(s.assign.op), Monoid::Add | Monoid::Or))
+        };
+        kept::keep_last_passes(program, surface, needed, is_zero)
     }
 
     /// The arrays that statements assign, in the order of the first that does.
@@ -182,6 +212,13 @@ impl<'a> Lowering<'a> {
         self.stage.push(filled, vec![0]);
         self.stage.define(array, out);
     }
+}
+
+/// Leaves results out of a stage.
+fn without(stage: &mut super::Stage, is_left_out: impl Fn(&usize) -> bool) {
+    let all = stage.outputs.iter().copied().zip(stage.program.outputs.iter().copied());
+    let (arrays, results) = all.filter(|(array, _)| !is_left_out(array)).unzip();
+    (stage.outputs, stage.program.outputs) = (arrays, results);
 }
 
 /// A statement without points: its array has the elements before any point.
