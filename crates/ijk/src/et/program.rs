@@ -274,10 +274,14 @@ impl Program {
     /// The position of an array that can be bound.
     pub(super) fn input(&self, name: &str) -> Result<usize, Error> {
         let checked = &self.inner.checked;
-        if let Some(error) = ijk_ir::et::given_as_array(checked, name) {
-            return Err(Error::program(self.source(), vec![error]));
-        }
-        let at = self.array(name)?;
+        // Arrays first: every call asks for the names of its arguments.
+        let Some(at) = checked.array(name) else {
+            let error = ijk_ir::et::given_as_array(checked, name);
+            return Err(match error {
+                Some(error) => Error::program(self.source(), vec![error]),
+                None => self.unbindable(name, "is not an array of the program"),
+            });
+        };
         match checked.arrays[at].origin {
             Origin::Computed => Err(self.unbindable(name, "is computed by the program")),
             Origin::Input | Origin::Random { .. } => Ok(at),
