@@ -235,13 +235,11 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         }
         // A second axis makes calls longer, which outweighs what is packed for it.
         let long_calls = wishes.computes && stores && chosen.len() > 1 && side >= CHAIN_CALL_ROW;
-        let direct = if long_calls { loads_in_place(axes, &chosen) } else { Few::new() };
         let side = axes[a].extent.min(room);
-        chosen.push((a, side));
-        if !direct.is_empty() && !direct.iter().all(|n| is_in_place(axes, &chosen, *n)) {
-            chosen.pop();
+        if long_calls && moves_from_place(axes, &chosen, (a, side)) {
             break;
         }
+        chosen.push((a, side));
         if loads || side < axes[a].extent {
             break;
         }
@@ -250,12 +248,14 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     chosen.into_iter().rev().collect()
 }
 
-/// The loads whose elements in a tile, with the innermost axis first, functions read where they are stored.
-fn loads_in_place(axes: &[Axis], chosen: &[(usize, usize)]) -> Few<usize> {
-    let loads = axes.first().map_or(0, |axis| axis.loads.len());
-    (0..loads).filter(|&load| is_in_place(axes, chosen, load)).collect()
+/// True if functions read a load where it is stored in a tile of the axes `chosen`, but not with one more.
+fn moves_from_place(axes: &[Axis], chosen: &[(usize, usize)], more: (usize, usize)) -> bool {
+    let wider: Few<(usize, usize)> = chosen.iter().copied().chain([more]).collect();
+    let mut loads = 0..axes[more.0].loads.len();
+    loads.any(|load| is_in_place(axes, chosen, load) && !is_in_place(axes, &wider, load))
 }
 
+/// True if functions read a load where it is stored, in tiles of these axes, the innermost first.
 fn is_in_place(axes: &[Axis], chosen: &[(usize, usize)], load: usize) -> bool {
     let strides: Few<isize> = chosen.iter().map(|&(a, _)| axes[a].loads[load]).collect();
     let is_dense = |from: usize| {
