@@ -171,6 +171,11 @@ impl Loop {
         self.steps.iter().for_each(|step| step.for_each_update(visit));
     }
 
+    /// Calls `change` with every update, in order.
+    pub fn for_each_update_mut(&mut self, change: &mut impl FnMut(&mut Update)) {
+        self.steps.iter_mut().for_each(|step| step.for_each_update_mut(change));
+    }
+
     /// The number of passes; saturating.
     pub fn passes(&self) -> u64 {
         self.axes.iter().fold(1, |n: u64, axis| n.saturating_mul(axis.extent))
@@ -186,6 +191,17 @@ impl LoopStep {
                 parts.iter().for_each(|part| part.for_each_update(visit));
             }
             Self::Loop(inner) => inner.for_each_update(visit),
+        }
+    }
+
+    fn for_each_update_mut(&mut self, change: &mut impl FnMut(&mut Update)) {
+        match self {
+            Self::Update(update) => change(update),
+            Self::Fused(all, parts) => {
+                change(all);
+                parts.iter_mut().for_each(|part| part.for_each_update_mut(change));
+            }
+            Self::Loop(inner) => inner.for_each_update_mut(change),
         }
     }
 }

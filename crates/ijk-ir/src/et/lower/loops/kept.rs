@@ -5,7 +5,8 @@
 //! pass reads it. What was out of bounds before stays so by conditions of the updates.
 
 use crate::core::{
-    AxisId, IndexExpr, Loop, LoopProgram, LoopStep, PassCondition, Update, UpdateInput, Window,
+    Atom, AxisId, IndexExpr, Loop, LoopProgram, LoopStep, PassCondition, Update, UpdateInput,
+    Window,
 };
 
 /// An array of which a loop keeps the last passes only.
@@ -56,18 +57,15 @@ fn pass() -> IndexExpr {
 
 /// The updates of a pass in order, each statement once.
 fn parts(root: &Loop) -> Vec<&Update> {
-    let mut found = Vec::new();
-    for step in &root.steps {
-        match step {
-            LoopStep::Update(update) => found.push(&**update),
-            LoopStep::Fused(_, parts) => found.extend(parts.iter().filter_map(|part| match part {
-                LoopStep::Update(update) => Some(&**update),
-                _ => None,
-            })),
-            LoopStep::Loop(_) => {}
-        }
-    }
-    found
+    let statements = root.steps.iter().flat_map(|step| match step {
+        LoopStep::Fused(_, parts) => &parts[..],
+        other => std::slice::from_ref(other),
+    });
+    let updates = statements.filter_map(|step| match step {
+        LoopStep::Update(update) => Some(&**update),
+        _ => None,
+    });
+    updates.collect()
 }
 
 /// Windows of an array that an update reads.
@@ -133,11 +131,7 @@ fn is_certain(program: &LoopProgram, update: &Update, from: u64) -> bool {
         true => [0, extent - 1 - from],
         false => [from, extent - 1],
     };
-    let only_pass = |e: &IndexExpr| {
-        let axis =
-            |(_, atom): &(i64, crate::core::Atom)| *atom == crate::core::Atom::Axis(AxisId(0));
-        e.terms.iter().all(axis)
-    };
+    let only_pass = |e: &IndexExpr| e.terms.iter().all(|(_, atom)| *atom == Atom::Axis(AxisId(0)));
     let inside = |e: &IndexExpr, extent: u64| {
         only_pass(e) && ends.iter().all(|&t| (0..extent as i64).contains(&e.eval(&[t])))
     };
@@ -162,20 +156,7 @@ fn is_certain(program: &LoopProgram, update: &Update, from: u64) -> bool {
 /// Gives an array positions for the passes that it keeps.
 fn move_windows(program: &mut LoopProgram, found: &PassAxis) {
     let extent = program.root.axes[0].extent;
-    for step in &mut program.root.steps {
-        match step {
-            LoopStep::Update(update) => move_update(update, found, extent),
-            LoopStep::Fused(all, parts) => {
-                move_update(all, found, extent);
-                for part in parts {
-                    if let LoopStep::Update(update) = part {
-                        move_update(update, found, extent);
-                    }
-                }
-            }
-            LoopStep::Loop(_) => {}
-        }
-    }
+    program.root.for_each_update_mut(&mut |update| move_update(update, found, extent));
     let array = &mut program.arrays[found.array];
     array.shape[found.axis] = found.passes;
     array.local = true;
