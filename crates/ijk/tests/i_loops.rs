@@ -7,23 +7,31 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     tensor.as_slice::<f64>().expect("f64 in C order").to_vec()
 }
 
+/// Rows of the recurrence.
+const ROWS: usize = 50;
+
+/// Checks the states `h * decay + x` after every pass and after the last, of loops that take rows in this order.
+fn check_recurrence([scan, fold]: [&str; 2], order: Vec<usize>) {
+    let d = 7;
+    let decay = Array::from_shape_fn((ROWS, d), |(t, i)| 0.5 + 0.01 * (t + i) as f64);
+    let x = Array::from_shape_fn((ROWS, d), |(t, i)| (t * 3 + i) as f64 - 20.0);
+    let start = Array1::from_elem(d, 2.0);
+    let run = |combinator: &str| {
+        let program = ijk::i(&format!("{combinator} (i*i~i . i+i~i)")).unwrap();
+        numbers(&program.apply((&start, &decay, &x)).unwrap()[0])
+    };
+    let found = run(scan);
+    let mut state = start.clone();
+    for t in order {
+        state = &state * &decay.row(t) + x.row(t);
+        assert_eq!(&found[t * d..(t + 1) * d], state.as_slice().unwrap(), "pass {t}");
+    }
+    assert_eq!(run(fold), state.to_vec());
+}
+
 #[test]
 fn a_recurrence_is_a_scan() {
-    let program = ijk::i("@scan (i*i~i . i+i~i)").unwrap();
-    let (n, d) = (50, 7);
-    let decay = Array::from_shape_fn((n, d), |(t, i)| 0.5 + 0.01 * (t + i) as f64);
-    let x = Array::from_shape_fn((n, d), |(t, i)| (t * 3 + i) as f64 - 20.0);
-    let start = Array1::from_elem(d, 2.0);
-    let found = program.apply((&start, &decay, &x)).unwrap();
-    let mut state = start.clone();
-    for t in 0..n {
-        state = &state * &decay.row(t) + x.row(t);
-        let row = &numbers(&found[0])[t * d..(t + 1) * d];
-        assert_eq!(row, state.as_slice().unwrap(), "pass {t}");
-    }
-    let last = ijk::i("@fold (i*i~i . i+i~i)").unwrap();
-    let last = last.apply((&start, &decay, &x)).unwrap();
-    assert_eq!(numbers(&last[0]), state.to_vec());
+    check_recurrence(["@scan", "@fold"], (0..ROWS).collect());
 }
 
 #[test]
@@ -73,21 +81,7 @@ fn without_passes_states_are_as_before() {
 
 #[test]
 fn the_last_row_may_come_first() {
-    let program = ijk::i("@scanback (i*i~i . i+i~i)").unwrap();
-    let (n, d) = (50, 7);
-    let decay = Array::from_shape_fn((n, d), |(t, i)| 0.5 + 0.01 * (t + i) as f64);
-    let x = Array::from_shape_fn((n, d), |(t, i)| (t * 3 + i) as f64 - 20.0);
-    let start = Array1::from_elem(d, 2.0);
-    let found = program.apply((&start, &decay, &x)).unwrap();
-    let mut state = start.clone();
-    for t in (0..n).rev() {
-        state = &state * &decay.row(t) + x.row(t);
-        let row = &numbers(&found[0])[t * d..(t + 1) * d];
-        assert_eq!(row, state.as_slice().unwrap(), "pass {t}");
-    }
-    let last = ijk::i("@foldback (i*i~i . i+i~i)").unwrap();
-    let last = last.apply((&start, &decay, &x)).unwrap();
-    assert_eq!(numbers(&last[0]), state.to_vec());
+    check_recurrence(["@scanback", "@foldback"], (0..ROWS).rev().collect());
     let none = Array2::<f64>::zeros((0, 2));
     let empty = ijk::i("@scanback i+i~i").unwrap().apply((&array![1.0, 2.0], &none)).unwrap();
     assert_eq!(empty[0].shape(), [0, 2]);
