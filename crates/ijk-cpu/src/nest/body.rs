@@ -4,6 +4,7 @@ mod chains;
 mod costs;
 mod gathers;
 mod loads;
+mod merged;
 mod selects;
 mod standing;
 mod window;
@@ -208,8 +209,8 @@ impl<'a> Body<'a> {
         let mut free: Few<(usize, usize)> = Few::new();
         let mut used: Few<(usize, usize, usize)> = Few::new();
         let packed = self.finished.loads.iter().map(|load| (0, load.slot));
-        let computed = self.finished.instructions.iter().map(Instruction::dst);
-        let computed = computed.enumerate().map(|(n, slot)| (n + 1, slot));
+        let computed = self.finished.instructions.iter().enumerate();
+        let computed = computed.flat_map(|(n, each)| each.writes().map(move |slot| (n + 1, slot)));
         let defined: SmallVec<[(usize, Slot); 8]> = packed.chain(computed).collect();
         for (now, slot) in defined {
             let bytes = self.slots[slot as usize];
@@ -468,6 +469,15 @@ impl Instruction {
             | Self::Gather { dst, .. } => dst,
             Self::Chain(ref chain) => chain.dst,
         }
+    }
+
+    /// The slots of all values that it writes.
+    fn writes(&self) -> impl Iterator<Item = Slot> + '_ {
+        let stored = match self {
+            Self::Chain(chain) => &chain.stored[..],
+            _ => &[],
+        };
+        stored.iter().copied().chain([self.dst()])
     }
 
     fn dst_mut(&mut self) -> &mut Slot {

@@ -213,7 +213,9 @@ fn reduction_name(spec: &ReduceSpec, chains: bool) -> &'static str {
 /// Number of functions of an instruction.
 fn links(instruction: &Instruction) -> usize {
     match instruction {
-        Instruction::Chain(chain) => chain.links.len().saturating_sub(1),
+        Instruction::Chain(chain) => {
+            chain.links.iter().filter(|link| link.code.is_function()).count()
+        }
         _ => 0,
     }
 }

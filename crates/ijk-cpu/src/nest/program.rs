@@ -216,7 +216,9 @@ pub(super) struct Chain {
     pub(super) level: Level,
     pub(super) dtype: DType,
     pub(super) dst: Slot,
-    /// The first one is the start.
+    /// Slots of the values that it stores on the way.
+    pub(super) stored: Vec<Slot>,
+    /// The first one is a start.
     pub(super) links: Vec<ChainLink>,
 }
 
@@ -318,7 +320,7 @@ impl Over {
     }
 
     /// Returns true if its elements are neither one for the tile nor contiguous for all points.
-    fn is_partial(self) -> bool {
+    pub(super) fn is_partial(self) -> bool {
         matches!(self, Self::Rows | Self::Columns | Self::Apart(_))
     }
 }

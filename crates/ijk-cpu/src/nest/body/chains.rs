@@ -1,5 +1,6 @@
 //! Fusion of consecutive cheap functions to chains.
 
+use super::merged::merged;
 use super::{Body, Operand};
 use crate::nest::kernel::{Compare, LinkOp, chains, streams};
 use crate::nest::lower::is_three;
@@ -11,20 +12,22 @@ use ijk_plan::plan::Node;
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
 /// A chain under construction.
-struct Growing {
+pub(super) struct Growing {
     /// Indices of its instructions, in order.
-    members: Vec<usize>,
-    dtype: DType,
+    pub members: Vec<usize>,
+    pub dtype: DType,
     /// Slot of its value.
-    dst: Slot,
-    links: Vec<Step>,
+    pub dst: Slot,
+    /// Slots of the values that it stores on the way.
+    pub stored: Vec<Slot>,
+    pub links: Vec<Step>,
 }
 
 /// A link of a chain.
-struct Step {
-    op: LinkOp,
-    product: bool,
-    sources: [Source; 3],
+pub(super) struct Step {
+    pub op: LinkOp,
+    pub product: bool,
+    pub sources: [Source; 3],
 }
 
 /// A comparison that a later select may absorb.
@@ -106,9 +109,9 @@ impl Body<'_> {
             matches!(sink, Sink::Stream(stream) if stream.strips) && streams(self.lowering.level);
         // A kernel is called for each row, a chain once for all.
         let short = self.row() < CHAIN_LONG_ROW;
-        self.join_members(joining.found, |chain| {
-            alone && chain.dst == value || short && chain.is_by_row()
-        });
+        let Joining { found, needed, .. } = joining;
+        let found = merged(found, &self.finished.instructions, (&needed, value), self.row());
+        self.join_members(found, |chain| alone && chain.dst == value || short && chain.is_by_row());
     }
 
     /// Elements of a row of a full tile.
@@ -163,7 +166,9 @@ impl Body<'_> {
             ChainLink::new(step.op, step.product, step.sources, ahead)
         };
         let links = growing.links.iter().map(link).collect();
-        Chain { level: self.lowering.level, dtype: growing.dtype, dst: growing.dst, links }
+        let Growing { dtype, dst, stored, .. } = growing;
+        let level = self.lowering.level;
+        Chain { level, dtype: *dtype, dst: *dst, stored: stored.clone(), links }
     }
 }
 
@@ -175,7 +180,13 @@ impl Joining {
             Function::One(link) => self.link(n, (map.dst, dtype), &[(a, link, a)], None),
             Function::Start(link) => {
                 let links = vec![Step { op: link, product: false, sources: [a; 3] }];
-                self.found.push(Growing { members: vec![n], dtype, dst: map.dst, links });
+                self.found.push(Growing {
+                    members: vec![n],
+                    dtype,
+                    dst: map.dst,
+                    stored: Vec::new(),
+                    links,
+                });
             }
             Function::Two([LinkOp::Mul, _]) if a.slot == b.slot => {
                 self.link(n, (map.dst, dtype), &[(a, LinkOp::Square, a)], None);
@@ -250,7 +261,7 @@ impl Joining {
     ) {
         let step = |op, source| Step { op, product: false, sources: [source; 3] };
         let links = vec![step(LinkOp::Start, start), step(op, operand)];
-        self.found.push(Growing { members: vec![n], dtype, dst, links });
+        self.found.push(Growing { members: vec![n], dtype, dst, stored: Vec::new(), links });
     }
 
     /// Sets the compared operands of the last link.

@@ -66,7 +66,8 @@ impl ChainRows {
 ///
 /// # Safety
 /// `to` has room for the rows, which overlap no operand; operands have as many rows, with a row's elements or one if
-/// broadcast; only the first link is a start; [`chains`] holds for the type. Streaming stores need a
+/// broadcast; those of stores may be written, and links read them only later; a start is the first link or follows a
+/// store; [`chains`] holds for the type. Streaming stores need a
 /// [`fence`](crate::copy::fence) before other threads read.
 pub(crate) unsafe fn chain(
     level: Level,

@@ -31,7 +31,7 @@ macro_rules! own {
 /// The values after a link, for vectors at `spots`; with `PART`, of `count` elements.
 ///
 /// # Safety
-/// Operands have these elements, or one for each row.
+/// Operands have these elements, or one for each row; that of a store may be written.
 #[inline(always)]
 pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool>(
     simd: V::Simd,
@@ -67,6 +67,10 @@ pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool
                 })*
                 Code::<{ LinkOp::StartI32 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i32) => x),
                 Code::<{ LinkOp::StartI64 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i64) => x),
+                // SAFETY: guaranteed by the caller.
+                Code::<{ LinkOp::Store as u8 }, EACH>::IS => unsafe {
+                    store::<V, S, K, PART>(link, (spots, count), &values)
+                },
                 Code::<{ LinkOp::Square as u8 }, ONE>::IS => own!(values, v => v.mul(v)),
                 Code::<{ LinkOp::Cube as u8 }, ONE>::IS => own!(values, v => v.mul(v).mul(v)),
                 Code::<{ LinkOp::Neg as u8 }, ONE>::IS => {
@@ -102,6 +106,28 @@ pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool
         MinOf: value, x => x.min_nan(value);
     }
     values
+}
+
+/// Writes the values to the operand of a link.
+///
+/// # Safety
+/// The operand has room for them, and may be written.
+#[inline(always)]
+unsafe fn store<V: Value, S: Spots, const K: usize, const PART: bool>(
+    link: &Link,
+    (spots, count): (S, usize),
+    values: &[V; K],
+) {
+    for (k, value) in values.iter().enumerate() {
+        let to = spots.place::<V::Element>(link.operands[0], link.rows[0], k).cast_mut();
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match PART {
+                true => value.store_partial(to, count),
+                false => value.store(to),
+            }
+        }
+    }
 }
 
 /// The values after a link that compares `x` and `y`, given the first operand as both kinds.

@@ -6,12 +6,14 @@ use ijk_types::{BinaryOp, DType, UnaryOp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LinkOp {
-    /// The operand itself: the first link, and only that.
+    /// The operand itself: the first link, and the first one behind a store.
     Start,
-    /// A 32-bit integer operand, rounded to the type of the chain; only first.
+    /// A 32-bit integer operand, rounded to the type of the chain, in the same places.
     StartI32,
     /// A 64-bit integer operand, likewise.
     StartI64,
+    /// The value, which is also written to the operand; later links may read it there.
+    Store,
     /// `value + operand`.
     Add,
     /// `value - operand`.
@@ -97,6 +99,23 @@ impl LinkOp {
         matches!(self, KeepLt | KeepLe | KeepEq | TakeLt | TakeLe | TakeEq)
     }
 
+    /// The link with value and operand exchanged, of a function of these two.
+    pub fn exchanged(self) -> Option<Self> {
+        Some(match self {
+            Self::Add => Self::Add,
+            Self::Mul => Self::Mul,
+            Self::Sub => Self::SubFrom,
+            Self::SubFrom => Self::Sub,
+            Self::Div => Self::DivInto,
+            Self::DivInto => Self::Div,
+            Self::Max => Self::MaxOf,
+            Self::MaxOf => Self::Max,
+            Self::Min => Self::MinOf,
+            Self::MinOf => Self::Min,
+            _ => return None,
+        })
+    }
+
     /// The link of a binary function whose first or second operand is the value so far.
     pub fn of_binary(op: BinaryOp, value_first: bool) -> Option<Self> {
         Some(match (op, value_first) {
@@ -156,6 +175,11 @@ impl LinkCode {
             (true, ..) => EACH_TIMES_ONE,
         };
         Self { code: op as u8 * KINDS + kind, ones }
+    }
+
+    /// Returns true unless the link only loads or stores.
+    pub fn is_function(self) -> bool {
+        self.code >= LinkOp::Add as u8 * KINDS
     }
 }
 

@@ -138,8 +138,8 @@ fn chains_are_functions_one_after_another() {
     check::<f64>();
 }
 
-/// Rows of elements, times one element of each row, plus a row for all.
-fn check_rows<T: Real + Mul<Output = T> + Add<Output = T>>() {
+/// Rows of elements, times one element of each row, plus a row for all; with `STORED`, products are stored on the way.
+fn check_rows<T: Real + Mul<Output = T> + Add<Output = T>, const STORED: bool>() {
     let x: Vec<T> = (0..9 * 300).map(|n| T::cast_from(n as f64 - 70.0)).collect();
     let size = size_of::<T>() as isize;
     let link = |op, one, from: &[T], step| {
@@ -152,11 +152,19 @@ fn check_rows<T: Real + Mul<Output = T> + Add<Output = T>>() {
         for (count, length) in [1, 2, 3, 7, 8, 9].into_iter().flat_map(|count| {
             [1, 7, 16, 17, 31, 63, 64, 65, 80, 127, 128, 192, 200, 256, 300].map(|n| (count, n))
         }) {
-            let mut links = [
-                link(LinkOp::Start, false, &x, length as isize * size),
-                link(LinkOp::Mul, true, ones, size),
-                link(LinkOp::Add, false, row, 0),
-            ];
+            let mut products = vec![T::default(); count * length];
+            let rows = length as isize * size;
+            let mut links =
+                vec![link(LinkOp::Start, false, &x, rows), link(LinkOp::Mul, true, ones, size)];
+            if STORED {
+                let operands = [products.as_mut_ptr().cast_const().cast::<u8>(); 3];
+                links.push(Link { operands, ..link(LinkOp::Store, false, &[], rows) });
+                links.push(link(LinkOp::Start, false, row, 0));
+                links
+                    .push(Link { code: LinkCode::new(LinkOp::Add, false, [false; 3]), ..links[2] });
+            } else {
+                links.push(link(LinkOp::Add, false, row, 0));
+            }
             let gap = length + 3;
             let mut out = vec![T::default(); count * gap];
             let to = Destination { first: out.as_mut_ptr().cast(), stream: length % 2 == 0 };
@@ -177,6 +185,12 @@ fn check_rows<T: Real + Mul<Output = T> + Add<Output = T>>() {
 
 #[test]
 fn rows_have_their_own_operands() {
-    check_rows::<f32>();
-    check_rows::<f64>();
+    check_rows::<f32, false>();
+    check_rows::<f64, false>();
+}
+
+#[test]
+fn values_are_stored_on_the_way() {
+    check_rows::<f32, true>();
+    check_rows::<f64, true>();
 }
