@@ -40,6 +40,9 @@ pub(crate) const SEPARATE_POINTS: f64 = 20e6;
 /// and fewest rhs panels of such a thread.
 pub(crate) const SEPARATE_PANELS: usize = 4;
 
+/// Rows and columns of a block of a symmetric output that is copied from the other side of the diagonal.
+pub(crate) const MIRRORED_SIDE: usize = 64;
+
 /// Size of lhs in bytes from which it is out of L2.
 pub(crate) const OUT_OF_L2_BYTES: usize = 3 * L2 / 16;
 

@@ -41,6 +41,8 @@ pub(crate) struct Algebra {
     pub(crate) split: Split,
     /// True if lhs and rhs may be exchanged (after their transformations).
     pub(crate) commutative: bool,
+    /// True if exchanged elements of lhs and rhs have the same value, bit for bit.
+    pub(crate) symmetric: bool,
 }
 
 /// An element of any type, aligned for all of them.
@@ -115,6 +117,7 @@ fn plain<L: Lane, P: Semiring<L>>(identity: L::Element) -> Algebra {
         right: Prepare::Keep,
         split: Split::None,
         commutative: true,
+        symmetric: false,
     }
 }
 
@@ -141,7 +144,8 @@ fn bits<V: Bits<Element = u8>>(map: BinaryOp, reduce: Monoid) -> Option<Algebra>
                 true => plain::<Real<V>, ComposedSemiring<$map, Or, Or>>(0),
                 false => plain::<Real<V>, ComposedSemiring<$map, And, And>>(1),
             };
-            Some(Algebra { left: $left, right: $right, ..algebra })
+            let symmetric = ($left, $right) == (Keep, Keep);
+            Some(Algebra { left: $left, right: $right, symmetric, ..algebra })
         }};
     }
     match map {
@@ -194,7 +198,7 @@ fn integer<V: Number>(
         (BinaryOp::Min, _) => with!(Min),
         _ => return None,
     };
-    Some(Algebra { right, ..algebra })
+    Some(Algebra { right, symmetric: map != BinaryOp::Sub, ..algebra })
 }
 
 fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -> Option<Algebra> {
@@ -244,6 +248,7 @@ fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -
         nan_free: nan_free(map),
         right: if map == BinaryOp::Sub { Prepare::Negate } else { Prepare::Keep },
         commutative: map != BinaryOp::Div,
+        symmetric: matches!(map, BinaryOp::Mul | BinaryOp::Add),
         ..algebra
     })
 }
@@ -271,7 +276,8 @@ fn distance<V: Float>(
         BinaryOp::Add => Prepare::Keep,
         _ => return None,
     };
-    Some(Algebra { right, ..algebra })
+    // Signs of differences do not matter.
+    Some(Algebra { right, symmetric: true, ..algebra })
 }
 
 /// Microkernels of `P`, which propagates NaN, and of `F`, which need not.

@@ -4,3 +4,4 @@ mod kit;
 mod layouts;
 mod matrices;
 mod sums;
+mod symmetric;

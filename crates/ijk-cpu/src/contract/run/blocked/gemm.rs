@@ -3,6 +3,7 @@
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
+use crate::contract::run::blocked::mirror::SymmetricOutput;
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::PackedOperand;
 use crate::contract::run::output::OutputRows;
@@ -20,6 +21,8 @@ pub(crate) struct Gemm<'a> {
     pub(crate) blocking: Blocking,
     pub(crate) left: PackedOperand<'a>,
     pub(crate) right: PackedOperand<'a>,
+    /// The layout of the output, if the tiles above its diagonal are copied instead of computed.
+    pub(crate) symmetric: Option<SymmetricOutput>,
 }
 
 impl<'a> Gemm<'a> {
@@ -33,7 +36,12 @@ impl<'a> Gemm<'a> {
             .read_in_place(blocking.unpacked_lhs().map(|lhs| lhs.in_place()));
         let right = PackedOperand::new(problem, tensors, TensorId::Right, blocking.nr)
             .read_in_place(blocking.unpacked_rhs.map(|rhs| rhs.in_place(blocking.nr)));
-        Self { problem, tensors, context, blocking, left, right }
+        Self { problem, tensors, context, blocking, left, right, symmetric: None }
+    }
+
+    /// Computes only one half of the tiles, if the output is symmetric.
+    pub(crate) fn with_symmetry(self) -> Self {
+        Self { symmetric: SymmetricOutput::of(self.problem, self.tensors), ..self }
     }
 
     /// The operand whose panels are packed first and shared by threads.

@@ -23,6 +23,7 @@
 //! panels, rhs is not packed if k is contiguous: microkernels read the columns of a tile in place.
 
 mod gemm;
+mod mirror;
 mod rounds;
 mod rows;
 mod staged;
@@ -51,11 +52,14 @@ pub(crate) unsafe fn gemm<W: ElementWord>(
     context: &Context,
 ) {
     let blocking = Blocking::of(problem, context.threads());
-    let gemm = Gemm::new(problem, tensors, context, blocking);
+    let gemm = Gemm::new(problem, tensors, context, blocking).with_symmetry();
     let parts = gemm.parts();
     if parts == 1 {
-        // SAFETY: guaranteed by the caller.
-        return unsafe { gemm.part::<W>(0..gemm.shared().len(), ks) };
+        // SAFETY: guaranteed by the caller; a part has all tiles.
+        return unsafe {
+            gemm.part::<W>(0..gemm.shared().len(), ks);
+            gemm.mirror();
+        };
     }
     let panels = gemm.right.len().div_ceil(gemm.right.width);
     let start = |part| (cut(panels, part, parts) * gemm.right.width).min(gemm.right.len());

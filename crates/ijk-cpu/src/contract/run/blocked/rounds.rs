@@ -21,9 +21,10 @@ impl<'a> Gemm<'a> {
         let (direct, shares_lhs) = (self.blocking.is_direct(), self.blocking.shares_lhs);
         let threads = self.context.threads();
         // The rounds of a k-tile depend on the number of columns, and so would the order of summation; streamed columns
-        // are not cut either.
+        // are not cut either, and those of half an output have different numbers of tiles.
         let streams = StreamedOutput::of(self.problem, &self.blocking).is_some();
-        let any = !(direct || shares_lhs || self.problem.tile.is_some() || streams);
+        let whole = self.problem.tile.is_some() || streams || self.symmetric.is_some();
+        let any = !(direct || shares_lhs || whole);
         let few = self.problem.points() <= SEPARATE_POINTS;
         let wide = self.right.len() >= SEPARATE_PANELS * threads * self.right.width;
         if any && few && wide { threads } else { 1 }

@@ -153,7 +153,7 @@ impl<'a> Gemm<'a> {
             let flags = Flags::NONE;
             let left = Panel { data: data.cast(), start, count, flags, in_place: false };
             let (place, mut tile) = self.tile(steps, &(left, PrefetchLines::nothing()), out);
-            for right in right {
+            for right in right.iter().filter(|right| !self.is_mirrored(&left, right)) {
                 // SAFETY: the rows are there; the panel is packed.
                 unsafe { self.compute::<W>(entry, &mut tile, right, (place, out.columns)) };
             }

@@ -50,7 +50,12 @@ impl<'a> Gemm<'a> {
             if n == 0 || !panel.is_like(&right[n - 1]) {
                 entries = left.iter().map(|(left, _)| self.entry(left, panel)).collect();
             }
-            for (((_, ahead), (place, tile)), &entry) in left.iter().zip(&mut tiles).zip(&entries) {
+            for (((rows, ahead), (place, tile)), &entry) in
+                left.iter().zip(&mut tiles).zip(&entries)
+            {
+                if self.is_mirrored(rows, panel) {
+                    continue;
+                }
                 let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
                 tile.prefetch_start = (n * each).min(all);
                 tile.prefetch_steps = ((n + 1) * each).min(all) - tile.prefetch_start;
