@@ -1,7 +1,7 @@
 //! The passes in their order: each is a mechanism that rewrites a [`Graph`], not a list of spellings.
 
 use crate::algebra::{extremes, hoist, log_sums, prefix, product, scales, scatter};
-use crate::canonical::{fuse, lanes, regions, selections, signs, simplify};
+use crate::canonical::{equal, fuse, lanes, regions, selections, signs, simplify};
 use crate::domain::{bounds, peel, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
@@ -40,7 +40,7 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 24] = [
+pub(crate) const PASSES: [Pass; 25] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
     // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
@@ -77,6 +77,8 @@ pub(crate) const PASSES: [Pass; 24] = [
     Pass::new("peel", peel::cut),
     // Needs all factors of a value in one statement. Leaves contractions of two accesses, and epilogues.
     Pass::new("products", product::order_products).skipped_from(Pressure::Highest),
+    // Needs the arrays of products' factors. Leaves one of those that are equal.
+    Pass::new("equal", equal::share),
     // Needs gathers that products did not move. Leaves copies of rows that are read often, and masks.
     Pass::new("gathered", gathered::copy_rows).skipped_from(Pressure::Highest),
     // Needs reductions in their final form. Leaves them in the order of their input, and transposing copies.

@@ -1,21 +1,9 @@
 //! Plans of magnitudes and extremes in indices: boxes in which indices are affine, and copies with repeated borders.
 
-use crate::support::stage::{argument, staged};
+use crate::support::stage::planned;
+use ijk_plan::Kernel;
 use ijk_plan::plan::{Node, Plan, Step};
-use ijk_plan::{Kernel, Layout};
 use ijk_types::DType;
-
-/// The plan of a program, which computes what the program says.
-fn planned(source: &str, arguments: &[(&str, DType, &[usize])]) -> Plan {
-    let staged = staged(source, arguments, argument);
-    let layout = Layout::contiguous(&staged.program, &staged.instance);
-    let plan = ijk_plan::plan(&staged.program, &staged.instance, &layout).unwrap();
-    let found = crate::support::run_plan(&plan, &staged.inputs);
-    for (expected, found) in staged.expected.iter().zip(found) {
-        assert_eq!(expected.data, found, "{source}\n{plan}");
-    }
-    plan
-}
 
 /// Number of steps that compute offsets for more than a few points.
 fn gathers(plan: &Plan) -> usize {

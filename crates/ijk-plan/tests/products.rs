@@ -1,6 +1,7 @@
 //! Products of many factors: they are multiplied two at a time, in a good order.
 
 use crate::support::checked_source;
+use crate::support::stage::planned;
 use ijk_plan::plan::{Plan, Step};
 use ijk_plan::{Layout, plan};
 use ijk_types::DType::{self, F64, I64};
@@ -123,4 +124,18 @@ fn dozens_of_factors_are_planned_at_once() {
         assert!(most <= Some(4 * n.pow(3)), "{plan}");
     }
     checked(&chain(12), &square(I64, 2, 12));
+}
+
+#[test]
+fn equal_factors_are_one_array() {
+    let x: (&str, DType, &[usize]) = ("x", F64, &[60, 20]);
+    for (source, maps) in [
+        ("m[d] = x[b,d]\ny[d,e] = (x[b,d] - m[d]) * (x[b,e] - m[e])", 1),
+        ("y[d,e] = (x[b,d] - 1) * (x[b,e] - 1)", 1),
+        ("y[d,e] = (x[b,d] - 1) * (x[b,e] - 2)", 2),
+    ] {
+        let plan = planned(source, &[x]);
+        let found = kernels(&plan).iter().filter(|&&kernel| kernel == "map").count();
+        assert_eq!(found, maps, "{source}\n{plan}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Known argument values are substituted, constants and views folded, elementwise producers inlined, and sign operations
 //! that no consumer distinguishes removed.
 
+pub(crate) mod equal;
 pub(crate) mod facts;
 pub(crate) mod forward;
 pub(crate) mod fuse;

@@ -4,6 +4,8 @@ use ijk_ir::core::{Instance, Program};
 use ijk_ir::et::lower::{Lowering, Step};
 use ijk_ir::et::{Overrides, check, infer};
 use ijk_oracle::{Value, interpret};
+use ijk_plan::Layout;
+use ijk_plan::plan::Plan;
 use ijk_types::{DType, Scalar};
 
 /// A lowered program with its inputs.
@@ -59,4 +61,16 @@ pub fn argument(dtype: DType, shape: &[usize]) -> Value {
         _ => Scalar::F64((number(n) % 9 - 4) as f64),
     };
     Value { dtype, shape: shape.to_vec(), data: (0..count).map(element).collect() }
+}
+
+/// The plan of a program, which computes what the program says.
+pub fn planned(source: &str, arguments: &[(&str, DType, &[usize])]) -> Plan {
+    let staged = staged(source, arguments, argument);
+    let layout = Layout::contiguous(&staged.program, &staged.instance);
+    let plan = ijk_plan::plan(&staged.program, &staged.instance, &layout).unwrap();
+    let found = super::run_plan(&plan, &staged.inputs);
+    for (expected, found) in staged.expected.iter().zip(found) {
+        assert_eq!(expected.data, found, "{source}\n{plan}");
+    }
+    plan
 }
