@@ -77,8 +77,6 @@ pub(crate) const PASSES: [Pass; 25] = [
     Pass::new("peel", peel::cut),
     // Needs all factors of a value in one statement. Leaves contractions of two accesses, and epilogues.
     Pass::new("products", product::order_products).skipped_from(Pressure::Highest),
-    // Needs the arrays of products' factors. Leaves one of those that are equal.
-    Pass::new("equal", equal::share),
     // Needs gathers that products did not move. Leaves copies of rows that are read often, and masks.
     Pass::new("gathered", gathered::copy_rows).skipped_from(Pressure::Highest),
     // Needs reductions in their final form. Leaves them in the order of their input, and transposing copies.
@@ -92,6 +90,8 @@ pub(crate) const PASSES: [Pass; 25] = [
     Pass::new("argreduce", argreduce::densify_outputs),
     // Needs epilogues that are a power of two alone. Leaves them on the smaller operand; no dead statements.
     Pass::new("scales", scales::hoist_scales),
+    // Needs all temporaries. Leaves one of those that are equal.
+    Pass::new("equal", equal::share),
 ];
 
 /// Applies the passes that are not skipped under a memory pressure.

@@ -222,10 +222,23 @@ pub(crate) fn extract(nodes: &[ExprNode], root: u32) -> Expr {
     Expr { nodes: kept }
 }
 
-/// Tells whether two expressions are structurally equal, hence have the same bits.
+/// Tells whether two expressions are equal but for the order of their nodes, hence have the same bits.
 pub(crate) fn same_expr(left: &Expr, right: &Expr) -> bool {
-    let pairs = left.nodes.iter().zip(&right.nodes);
-    left.nodes.len() == right.nodes.len() && { pairs }.all(|(a, b)| same(a, b))
+    if left.nodes.len() != right.nodes.len() {
+        return false;
+    }
+    let mut equals: Few<u32> = Few::with_capacity(left.nodes.len());
+    for (at, node) in left.nodes.iter().enumerate() {
+        let node = node.map_children(|child| equals[child as usize]);
+        // Most often the order is the same, too.
+        let equal = match same(&right.nodes[at], &node) {
+            true => Some(at),
+            false => right.nodes.iter().position(|other| same(other, &node)),
+        };
+        let Some(equal) = equal else { return false };
+        equals.push(equal as u32);
+    }
+    equals.last().is_none_or(|&root| root as usize + 1 == right.nodes.len())
 }
 
 /// Tells whether two nodes are structurally equal, hence have the same bits.

@@ -15,3 +15,4 @@ pub(crate) mod sharing;
 pub(crate) mod small;
 pub(crate) mod staged;
 pub(crate) mod streamed;
+pub(crate) mod symmetric;

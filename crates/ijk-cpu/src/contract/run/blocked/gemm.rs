@@ -3,11 +3,11 @@
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::run::blocked::mirror::SymmetricOutput;
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::PackedOperand;
 use crate::contract::run::output::OutputRows;
 use crate::contract::select::blocking::Blocking;
+use crate::contract::select::symmetric::SymmetricOutput;
 use crate::tuning::time::GROUP_PANELS;
 use smallvec::SmallVec;
 use std::ops::Range;
