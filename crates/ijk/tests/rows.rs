@@ -12,6 +12,11 @@ use ijk_types::{C64, C128, Scalar};
 const NUMBERS: &[&str] = &[
     "y[z,d] = x[c[z],d]",
     "y[z,d] = x[c[z],d] * v[z]",
+    "y[z,d] = v[z] * x[c[z],d] * b[d]",
+    "y[c[z],d] += v[z] * (x[e[z],d] - b[d]) * b[d]",
+    "y[g,d] += h[g,l] * x[f[g,l],d] * b[d] + b[d]",
+    "y[c[z],d] += b[d]",
+    "y[z] = (v[z] - x[c[z],d] * v[z]) * b[d]",
     "y[z,d] = 2 * x[c[z],d]",
     "y[z,d] = -x[c[z],d] + x[e[z],d] * b[d]",
     "y[z,d] = ABS(x[c[z] - 1,d] - x[c[z] + 1,d])",

@@ -4,12 +4,13 @@ use super::super::body::{self, Body};
 use super::super::kernel::{self, TileKernel};
 use super::super::lower::Lowering;
 use super::super::scalar_bits;
-use super::program::{Choice, RowOperand, RowProgram, RowStep};
+use super::program::{Choice, RepeatedRow, RowOperand, RowProgram, RowStep};
 use super::{ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
 use crate::copy::Copier;
 use crate::error::Fault;
+use crate::tuning::order::INDEXED_ROW_PIECE_BYTES;
 use crate::tuning::time::{CHEAP_FUNCTION, LOADED_POINT, NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES};
-use ijk_plan::plan::{Base, Node, NodeId};
+use ijk_plan::plan::{Base, Load, Node, NodeId};
 use ijk_types::{BinaryOp, DType, UnaryOp, scalar};
 use smallvec::SmallVec;
 
@@ -163,6 +164,11 @@ impl<'a, 'b> Maker<'a, 'b> {
             }
         }
         self.program.value = self.operands[value].ok_or(Fault::Reference)?;
+        if matches!(self.program.value, RowOperand::Repeated(..)) {
+            // The value is the row of an array itself, and that is the only one.
+            self.program.repeated.clear();
+            self.program.value = RowOperand::Source(0);
+        }
         // The last step writes the value to its destination.
         if let Some(step) = self.program.steps.last_mut() {
             match step {
@@ -193,7 +199,8 @@ impl<'a, 'b> Maker<'a, 'b> {
         match nest.body[n] {
             Node::Load(load) => {
                 let from = self.body.load_offsets(load as usize)?;
-                Ok(self.source(from, nest.loads[load as usize].base, n, false))
+                let source = self.source(from, nest.loads[load as usize].base, n, false);
+                Ok(self.repeated(&nest.loads[load as usize], source))
             }
             Node::Gather { base, offset, .. } => {
                 let from = self.body.gather_offsets(NodeId(n as u32), offset)?;
@@ -238,6 +245,26 @@ impl<'a, 'b> Maker<'a, 'b> {
         self.sources.push(RowSource { from, array, size, readable });
         self.nanoseconds += LOADED_POINT;
         RowOperand::Source(self.sources.len() - 1)
+    }
+
+    /// The operand that repeats the row of a load, if that is the same for all rows, several of which fit a register.
+    fn repeated(&mut self, load: &Load, source: RowOperand) -> RowOperand {
+        let constant =
+            |(axis, &step): (usize, &isize)| step == 0 || self.pattern.run.contains(&axis);
+        let constant = load.strides.iter().enumerate().all(constant);
+        let length = self.pattern.length(self.lowering);
+        let size = load.dtype.size();
+        let room = INDEXED_ROW_PIECE_BYTES / size.max(self.program.largest);
+        match source {
+            RowOperand::Source(source) if constant && 2 * length <= room => {
+                self.program.largest = self.program.largest.max(size);
+                let register = self.program.registers;
+                self.program.registers += 1;
+                self.program.repeated.push(RepeatedRow { source, register });
+                RowOperand::Repeated(register, size)
+            }
+            _ => source,
+        }
     }
 
     fn unary(&mut self, op: UnaryOp, x: NodeId, n: usize) -> Result<RowOperand, Fault> {

@@ -18,6 +18,17 @@ pub(in super::super) struct RowProgram {
     pub registers: usize,
     /// Bytes of the largest element in a register.
     pub largest: usize,
+    /// Rows of arrays that are the same for all rows, and the registers that repeat them.
+    pub repeated: Vec<RepeatedRow>,
+}
+
+/// The row of an array that is the same for all rows: copies of it fill a register, so that functions of it and of
+/// values in registers take all rows in one call.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct RepeatedRow {
+    /// Index of the array.
+    pub source: usize,
+    pub register: usize,
 }
 
 /// A step of the program of a row.
@@ -47,6 +58,8 @@ pub(in super::super) enum RowOperand {
     Constant(usize),
     /// A register, and bytes of an element there.
     Register(usize, usize),
+    /// A register of copies of whole rows, likewise.
+    Repeated(usize, usize),
     /// Destination of the value.
     #[default]
     Value,
@@ -86,6 +99,29 @@ impl RowProgram {
     }
 }
 
+impl RowSpec {
+    /// Fills the registers of rows that are the same for all rows of a batch.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run); the batch has a row.
+    pub(super) unsafe fn repeat(&self, batch: &Batch, bases: &RowBases, registers: *mut u8) {
+        for &RepeatedRow { source, register } in &self.program.repeated {
+            let size = self.sources[source].size;
+            let bytes = self.length * size;
+            let first = registers.wrapping_add(register * INDEXED_ROW_PIECE_BYTES);
+            // SAFETY: guaranteed by the caller; a register has room for as many rows as are computed at a time.
+            unsafe {
+                let offset = batch.offset(1 + source, 0) as isize;
+                let from =
+                    bases.sources[source].wrapping_offset(offset.wrapping_mul(size as isize));
+                for row in 0..self.program.rows(self.length) {
+                    std::ptr::copy_nonoverlapping(from, first.add(row * bytes), bytes);
+                }
+            }
+        }
+    }
+}
+
 /// Several rows, or a piece of one, and their operands.
 pub(super) struct Piece<'a> {
     pub batch: &'a Batch,
@@ -122,6 +158,10 @@ impl Piece<'_> {
             RowOperand::Constant(n) => rows.program.constants[n].as_ptr().cast_mut().cast(),
             RowOperand::Register(n, size) => {
                 self.registers.wrapping_add(n * INDEXED_ROW_PIECE_BYTES + row * self.count * size)
+            }
+            RowOperand::Repeated(n, size) => {
+                let start = self.first + row * self.count;
+                self.registers.wrapping_add(n * INDEXED_ROW_PIECE_BYTES + start * size)
             }
             RowOperand::Value => dst.wrapping_add(row * self.count * rows.size),
         }
