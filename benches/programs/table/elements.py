@@ -122,7 +122,7 @@ PROGRAMS = [
         "weights from whole numbers, in blocks",
         "o=2048 g=16 d=128",
         dict(q="whole(127, o, g, d)", s="positive(o, g)"),
-        et="y[o,g,d] = q[o,g,d] * s[o,g]",
+        et="y[o,g,d] = F32(q[o,g,d]) * s[o,g]",
         numpy="q.astype(s.dtype) * s[:, :, None]",
         torch="q * s[:, :, None]",
         jax="q * s[:, :, None]",
