@@ -127,6 +127,16 @@ fn batches_stay_outermost() {
     assert_eq!(found, ["contract", "copy"], "{plan}");
     let (found, plan) = kernels("y[z,i,j] = a[z,i,k] * b[z,k,j]\n\ny", &arguments);
     assert_eq!(found, ["contract"], "{plan}");
+    // What is stored for a map of it, too.
+    let (found, plan) = kernels(
+        "y[i,j,z] = a[z,i,k] * b[z,k,j] * v[z]\n\ny",
+        &[arguments[0], arguments[1], ("v", DType::F64, &[20])],
+    );
+    assert_eq!(found, ["contract", "map"], "{plan}");
+    let plan::Step::Contract(product) = &plan.steps[0] else { panic!("{plan}") };
+    let [batches, others]: [Vec<_>; 2] = [true, false]
+        .map(|is| product.axes.iter().filter(|a| (a.role == plan::Role::Batch) == is).collect());
+    assert!(batches.iter().all(|batch| others.iter().all(|other| other.c < batch.c)), "{plan}");
 }
 
 #[test]

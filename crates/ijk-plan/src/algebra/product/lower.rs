@@ -26,7 +26,8 @@ impl ReducedProduct {
             return if bare { self.reduce(plan, graph, stmt, out) } else { out.push(stmt) };
         };
         let kept = stmt.kept_by_output().into_iter();
-        let kept: Vec<usize> = kept.filter(|&axis| self.kept.contains(&(axis as u32))).collect();
+        let kept = kept.filter(|&axis| self.kept.contains(&(axis as u32)));
+        let kept = self.batches_first(kept.collect());
         let index = index::of_axes(kept.iter().copied());
         let shape = kept.iter().map(|&axis| self.extents[axis]).collect();
         let array = graph.new_array(self.dtype, shape);
@@ -48,6 +49,19 @@ impl ReducedProduct {
         }
         let skips = self.skips(&plan.moves);
         self.add_post_ops((&algebra, skips), ExprNode::Access(array, index), graph, &stmt, out);
+    }
+
+    /// Orders axes of a stored product: those of all factors come first if they would be last and others are the rows
+    /// and columns of matrices, which would be scattered.
+    fn batches_first(&self, mut kept: Vec<usize>) -> Vec<usize> {
+        let has = |factor: &Factor, axis: usize| factor.axes.binary_search(&(axis as u32)).is_ok();
+        let batch = |axis: usize| self.factors.iter().all(|factor| has(factor, axis));
+        let apart = |a, b| !self.factors.iter().any(|factor| has(factor, a) && has(factor, b));
+        let matrices = kept.iter().any(|&a| kept.iter().any(|&b| apart(a, b)));
+        if matrices && kept.last().is_some_and(|&axis| batch(axis)) {
+            kept.sort_by_key(|&axis| !batch(axis));
+        }
+        kept
     }
 
     /// Adds the statements that compute the reduction of the factors.
