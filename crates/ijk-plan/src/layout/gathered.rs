@@ -344,6 +344,8 @@ fn skipping(
     Stmt {
         init: Init::Identity(monoid),
         reduce: Some(Reducer::Monoid(monoid)),
+        // Each element is copied, not added to 0: types that are only stored have no sums.
+        single: true,
         guards,
         ..Stmt::map(out, axes, nodes, stmt.span)
     }
