@@ -5,7 +5,8 @@ mod display;
 
 use crate::with_element;
 use crate::{
-    BinaryOp, C64, C128, DType, Element, Literal, LiteralError, Monoid, Ordered, UnaryOp, bf16, f16,
+    BinaryOp, C64, C128, DType, Element, Literal, LiteralError, Monoid, Number, Ordered, UnaryOp,
+    bf16, f16,
 };
 use thiserror::Error;
 
@@ -248,6 +249,82 @@ pub fn binary(op: BinaryOp, left: Scalar, right: Scalar) -> Result<Scalar, Scala
 /// If the monoid's operator does not accept `t`.
 pub fn identity(monoid: Monoid, t: DType) -> Scalar {
     with_element!(t, T => T::identity(monoid).into_scalar())
+}
+
+/// The value that leaves any other one bit for bit as it is when a reduction combines the two: -0 for sums. A product of
+/// complex numbers has none (`∞ · (1 + 0i)` has a part `∞ · 0`), so reductions leave out [`SkippedFactor`].
+///
+/// # Panics
+/// If the monoid's operator does not accept `t`.
+///
+/// ```
+/// use ijk_types::{DType, Monoid, Scalar, scalar};
+/// let Scalar::F32(x) = scalar::neutral(Monoid::Add, DType::F32) else { panic!() };
+/// assert!(x == 0.0 && x.is_sign_negative());
+/// ```
+pub fn neutral(monoid: Monoid, t: DType) -> Scalar {
+    match (monoid, t) {
+        (Monoid::Add, DType::F32) => Scalar::F32(-0.0),
+        (Monoid::Add, DType::F64) => Scalar::F64(-0.0),
+        (Monoid::Add, DType::C64) => Scalar::C64(C64::new(-0.0, -0.0)),
+        (Monoid::Add, DType::C128) => Scalar::C128(C128::new(-0.0, -0.0)),
+        (Monoid::Mul, DType::C64) => Scalar::C64(C64::SKIPPED),
+        (Monoid::Mul, DType::C128) => Scalar::C128(C128::SKIPPED),
+        _ => identity(monoid, t),
+    }
+}
+
+/// Complex types with a value that stands for a factor which a product leaves out.
+///
+/// Its parts are NaN with bits that no arithmetic makes.
+pub trait SkippedFactor: Number {
+    /// The value.
+    const SKIPPED: Self;
+
+    /// Returns true for [`SKIPPED`](Self::SKIPPED), bit for bit.
+    fn is_skipped(self) -> bool;
+
+    /// The product of the factors that are not skipped.
+    ///
+    /// ```
+    /// use ijk_types::{C64, scalar::SkippedFactor};
+    /// let x = C64::new(f32::INFINITY, 1.0);
+    /// assert_eq!(x.times(C64::SKIPPED), x);
+    /// assert_eq!(C64::SKIPPED.times(x), x);
+    /// assert_eq!(C64::new(0.0, 1.0).times(C64::new(0.0, 1.0)), C64::new(-1.0, 0.0));
+    /// ```
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        let product = self.mul(other);
+        let product = if other.is_skipped() { self } else { product };
+        if self.is_skipped() { other } else { product }
+    }
+}
+
+impl SkippedFactor for C64 {
+    const SKIPPED: Self = {
+        let part = f32::from_bits(0x7fda_5c3b);
+        C64::new(part, part)
+    };
+
+    #[inline(always)]
+    fn is_skipped(self) -> bool {
+        self.re.to_bits() == Self::SKIPPED.re.to_bits()
+            && self.im.to_bits() == Self::SKIPPED.im.to_bits()
+    }
+}
+
+impl SkippedFactor for C128 {
+    const SKIPPED: Self = {
+        let part = f64::from_bits(0x7ffa_5c3b_96e1_d247);
+        C128::new(part, part)
+    };
+
+    #[inline(always)]
+    fn is_skipped(self) -> bool {
+        self.re.to_bits() == Self::SKIPPED.re.to_bits()
+            && self.im.to_bits() == Self::SKIPPED.im.to_bits()
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::tuning::time::{
     STORED_IN_PLACE_ROW,
 };
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
-use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp};
+use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
 
 /// A nest during its lowering.
 pub(super) struct Lowering<'a> {
@@ -387,7 +387,12 @@ impl Lowering<'_> {
         match reducer {
             Reducer::Monoid(monoid) => {
                 let fold: FoldKernels = fold(monoid, t, self.level).ok_or(Fault::Types)?;
-                let identity = super::scalar_bits(ijk_types::scalar::identity(monoid, t));
+                // Existing elements that all points skip stay bit for bit.
+                let identity = match self.nest.start {
+                    Start::Existing => scalar::neutral(monoid, t),
+                    Start::Covered => scalar::identity(monoid, t),
+                };
+                let identity = super::scalar_bits(identity);
                 Ok((ReduceKernels::Fold(fold), identity, fold.rounds))
             }
             position => {

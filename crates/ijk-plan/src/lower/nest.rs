@@ -7,7 +7,7 @@ use crate::lower::buffers::Buffers;
 use crate::lower::emit::affine;
 use crate::plan::{Base, Load, Node, NodeId};
 use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr};
-use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 use std::borrow::Cow;
 
 /// Builder of the loads and nodes of one nest.
@@ -84,7 +84,7 @@ impl<'a> Emitter<'a> {
         dtype: DType,
     ) -> NodeId {
         match reduce {
-            Some(Reducer::Monoid(monoid)) => self.masked(value, neutral(monoid, dtype)),
+            Some(Reducer::Monoid(monoid)) => self.masked(value, scalar::neutral(monoid, dtype)),
             _ => value,
         }
     }
@@ -328,15 +328,4 @@ impl<'a> Emitter<'a> {
 /// One of an element type; `true` for booleans.
 fn one(dtype: DType) -> Scalar {
     scalar::identity(Monoid::Mul, dtype)
-}
-
-/// The value that leaves any other unchanged when combined, -0.0 included.
-fn neutral(monoid: Monoid, dtype: DType) -> Scalar {
-    match (monoid, dtype) {
-        (Monoid::Add, DType::F32) => Scalar::F32(-0.0),
-        (Monoid::Add, DType::F64) => Scalar::F64(-0.0),
-        (Monoid::Add, DType::C64) => Scalar::C64(C64::new(-0.0, -0.0)),
-        (Monoid::Add, DType::C128) => Scalar::C128(C128::new(-0.0, -0.0)),
-        _ => scalar::identity(monoid, dtype),
-    }
 }

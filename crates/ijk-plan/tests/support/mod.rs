@@ -128,6 +128,8 @@ struct Cell {
 fn combine(cell: &mut Cell, reduce: Option<Reducer>, value: Scalar, position: i64) {
     match reduce {
         None => cell.value = value,
+        // Bits of points that are skipped; a product of complex numbers has no neutral value.
+        Some(Reducer::Monoid(m)) if value.same_bits(scalar::neutral(m, value.dtype())) => {}
         Some(Reducer::Monoid(m)) => {
             cell.value = scalar::binary(m.op(), cell.value, value).unwrap();
         }

@@ -52,8 +52,10 @@ macro_rules! for_monoid {
         match $monoid {
             ijk_types::Monoid::Add => for_monoid!(@ $t, $O, $body, Add, Bool: bool, I32: i32,
                 I64: i64, F32: f32, F64: f64, C64: ijk_types::C64, C128: ijk_types::C128),
+            ijk_types::Monoid::Mul if $t.is_complex() => for_monoid!(@ $t, $O, $body, Product,
+                C64: ijk_types::C64, C128: ijk_types::C128),
             ijk_types::Monoid::Mul => for_monoid!(@ $t, $O, $body, Mul, Bool: bool, I32: i32,
-                I64: i64, F32: f32, F64: f64, C64: ijk_types::C64, C128: ijk_types::C128),
+                I64: i64, F32: f32, F64: f64),
             ijk_types::Monoid::Max => for_monoid!(@ $t, $O, $body, Max, Bool: bool, I32: i32,
                 I64: i64, F32: f32, F64: f64),
             ijk_types::Monoid::Min => for_monoid!(@ $t, $O, $body, Min, Bool: bool, I32: i32,

@@ -1,6 +1,7 @@
 //! Scalar operators as types, for generic kernels.
 
 use super::fault;
+use ijk_types::scalar::SkippedFactor;
 use ijk_types::{C64, C128, Element, Inexact, Number, Ordered, OrderedNumber, Real, ScalarError};
 use std::marker::PhantomData;
 
@@ -105,6 +106,18 @@ ops2! {
     Atan2: Real, T, a b => a.atan2(b);
     Hypot: Real, T, a b => a.hypot(b);
     LogAddExp: Real, T, a b => a.log_add_exp(b);
+}
+
+/// Product of the factors that are not skipped.
+pub(super) struct Product<T>(PhantomData<T>);
+
+impl<T: SkippedFactor> Op2 for Product<T> {
+    type In = T;
+    type Out = T;
+    #[inline(always)]
+    fn apply(a: T, b: T) -> T {
+        a.times(b)
+    }
 }
 
 /// Composition of a unary with a binary function.

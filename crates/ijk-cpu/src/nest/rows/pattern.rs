@@ -159,7 +159,9 @@ fn is_neutral(monoid: Monoid, value: Scalar) -> bool {
         Monoid::Add if value.dtype().is_float() || value.dtype().is_complex() => {
             equal && !value.same_bits(identity)
         }
-        Monoid::Mul => equal && !value.dtype().is_complex(),
+        Monoid::Mul if value.dtype().is_complex() => {
+            value.same_bits(scalar::neutral(monoid, value.dtype()))
+        }
         _ => equal,
     }
 }
