@@ -261,7 +261,7 @@ fn check_solution(case: &EtCase, checked: &Checked, shapes: &Shapes) -> Result<(
                 format!("`{name}` has places {:?}", shapes.places[name]),
             );
         }
-        check_extents(name, &input.value.shape, checked, shapes)?;
+        check_extents(case, (name, &input.value.shape), checked, shapes)?;
     }
     Ok(())
 }
@@ -269,8 +269,8 @@ fn check_solution(case: &EtCase, checked: &Checked, shapes: &Shapes) -> Result<(
 /// Checks that the extents of a bound array are those of the eintup that sizes a place; for an input, of the first that
 /// is a whole index there.
 fn check_extents(
-    name: &str,
-    shape: &[usize],
+    case: &EtCase,
+    (name, shape): (&str, &[usize]),
     checked: &Checked,
     shapes: &Shapes,
 ) -> Result<(), EtDisagreement> {
@@ -281,7 +281,7 @@ fn check_extents(
         let Some(tuple) = standing(&checked.program, name, place) else { continue };
         let extents = &shapes.tuples[tuple];
         let same = extents.iter().copied().eq(here.iter().map(|&n| n as u64));
-        if !same && !fits_shifts(checked, shapes, name, place, tuple, here) {
+        if !same && !fits_shifts(case, (checked, shapes), (name, place, here), tuple) {
             return disagree("the solver", format!("`{name}` has {here:?}, `{tuple}` {extents:?}"));
         }
     }

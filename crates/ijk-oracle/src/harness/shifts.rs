@@ -1,19 +1,18 @@
 //! Extents of eintups that an input has by itself beside shifts of them, literally: `i` in `y[i] = x[i+2] - x[i]`.
 
+use crate::generate::et::EtCase;
 use crate::reference::et::Shapes;
 use crate::reference::et::accesses::accesses;
 use ijk_ir::et::Checked;
-use ijk_syntax::et::ast::{Access, Index, Statement};
+use ijk_syntax::et::ast::{Access, Constraint, Index, Quantity, Relation, Statement};
 
-/// Returns true if an eintup's extents may be less than those of an input that has it by itself: the input is read at
-/// shifts of it, and no read at a shift by a number passes the end.
+/// Returns true if an eintup's extents may differ from those of an input that has it by itself: the input is read at
+/// shifts of it, and a constraint or the caller says what they are, or no read at a shift by a number passes the end.
 pub fn fits_shifts(
-    checked: &Checked,
-    shapes: &Shapes,
-    array: &str,
-    place: usize,
+    case: &EtCase,
+    (checked, shapes): (&Checked, &Shapes),
+    (array, place, here): (&str, usize, &[usize]),
     tuple: &str,
-    here: &[usize],
 ) -> bool {
     let shape = |name: &str| checked.tuples.iter().find(|t| t.name == name).map(|t| t.shape);
     let reads = |statement: &Statement| -> Vec<Index> {
@@ -30,7 +29,15 @@ pub fn fits_shifts(
         let by = shift(index, tuple).unwrap_or(0);
         extents.iter().zip(here).all(|(&n, &here)| n == 0 || n as i64 + by <= here as i64)
     };
-    shifted && reads.iter().all(reaches)
+    let given = |name: &str| shape(name) == shape(tuple);
+    let decided = case.dims.keys().any(|name| given(name))
+        || checked.program.constraints.iter().any(|c| is_equation(c) && given(&c.tuple.text));
+    shifted && (decided || reads.iter().all(reaches))
+}
+
+/// Returns true for `DIMS(t) = …`.
+fn is_equation(constraint: &Constraint) -> bool {
+    constraint.quantity == Quantity::Dims && matches!(constraint.relation, Relation::Equals(_))
 }
 
 /// The number that an index adds to an eintup, if that is all that it does.
