@@ -21,6 +21,7 @@ mod resolve;
 mod steps;
 mod symbolic;
 
+pub use lower::sums;
 pub use steps::Multiplication;
 pub use symbolic::symbolic;
 

@@ -69,7 +69,7 @@ fn statement(subscripts: &Subscripts) -> Statement {
         out_index: index(output),
         init: if reduces { Init::Identity(Monoid::Add) } else { Init::Zero },
         reduce: reduces.then_some(Reducer::Monoid(Monoid::Add)),
-        value: ScalarExpr { nodes: product(BinaryOp::Mul, accesses) },
+        value: ScalarExpr { nodes: product(BinaryOp::Mul, accesses, |_| None) },
         guards: Vec::new(),
         span: Span::default(),
     }

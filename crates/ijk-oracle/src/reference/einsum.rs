@@ -4,7 +4,7 @@ use crate::Value;
 use crate::reference::surface::advance;
 use crate::reference::value::position;
 use ijk_syntax::einsum::{Subscripts, Term};
-use ijk_types::{BinaryOp, DType, Monoid, scalar};
+use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
 
 /// The value of an einsum; `None` if the operands do not match the subscripts.
 ///
@@ -53,14 +53,16 @@ pub fn evaluate_einsum(subscripts: &Subscripts, operands: &[Value]) -> Option<Va
         DType::Bool => (BinaryOp::And, Monoid::Or),
         _ => (BinaryOp::Mul, Monoid::Add),
     };
-    let mut result = Value::full(dtype, &shape, scalar::identity(plus, dtype));
+    // Products and sums of f16 and bf16 are f32, and the result is rounded once.
+    let wide = if dtype.is_float() { dtype.lanes() } else { dtype };
+    let mut result = Value::full(wide, &shape, scalar::identity(plus, wide));
     let mut at = vec![0; count];
     for _ in 0..extents.iter().product() {
         let mut product = None;
         for (axes, operand) in all.iter().zip(operands) {
             let index = axes.iter().zip(&operand.shape);
             let index = index.map(|(&index, &extent)| if extent == 1 { 0 } else { at[index] });
-            let factor = operand.data[position(&operand.shape, index)];
+            let factor = cast(operand.data[position(&operand.shape, index)], wide)?;
             product = Some(match product {
                 Some(product) => scalar::binary(times, product, factor).ok()?,
                 None => factor,
@@ -70,7 +72,12 @@ pub fn evaluate_einsum(subscripts: &Subscripts, operands: &[Value]) -> Option<Va
         result.data[place] = scalar::binary(plus.op(), result.data[place], product?).ok()?;
         advance(&mut at, &extents);
     }
-    Some(result)
+    let data = result.data.into_iter().map(|x| cast(x, dtype)).collect::<Option<_>>()?;
+    Some(Value { dtype, data, ..result })
+}
+
+fn cast(x: Scalar, to: DType) -> Option<Scalar> {
+    if x.dtype() == to { Some(x) } else { scalar::unary(UnaryOp::Cast(to), x).ok() }
 }
 
 /// The index of each axis; `...` represents `count` axes, the last of which has the highest number.

@@ -7,7 +7,7 @@
 use crate::prepared::{Prepared, Rules};
 use crate::{Engine, Error, Tensor, TensorView, TensorViewMut, Views};
 use ijk_cpu::RunError;
-use ijk_ir::einsum::Product;
+use ijk_ir::einsum::{Product, sums};
 use ijk_plan::order::Order;
 use ijk_plan::{Facts, PlanError};
 use ijk_types::{DType, Element, with_element};
@@ -27,7 +27,9 @@ pub(super) struct Sliced {
     /// The sliced axes of the result.
     result: SlicedAxes,
     shape: Vec<usize>,
+    /// The element type of the result, and that in which it is summed.
     dtype: DType,
+    sum: DType,
 }
 
 /// Pairs of a sliced axis and the position of its index in `extents`.
@@ -76,14 +78,17 @@ impl Sliced {
         let operands: Vec<_> = product.operands.iter().map(|o| axes(o)).collect();
         let result = axes(&product.result);
         let part = product.without(sliced);
-        let (program, instance) = part.lower(dtype, &order.path.0);
+        let added = sliced.iter().any(|&index| !product.result.contains(&Some(index)));
+        let sum = if added { sums(dtype) } else { dtype };
+        let (program, instance) = part.lower_to(dtype, sum, &order.path.0);
         let views = select(inputs, &operands, &vec![0; sliced.len()]);
         let shape: Vec<usize> = product.result_shape().iter().map(|&n| n as usize).collect();
         let part: Vec<usize> = part.result_shape().iter().map(|&n| n as usize).collect();
-        let (whole, own) = (bytes(dtype, &shape), bytes(dtype, &part));
-        let added = (0..sliced.len()).any(|n| result.iter().all(|&(_, of)| of != n));
+        let (whole, own) = (bytes(sum, &shape), bytes(sum, &part));
+        let rounded = if sum == dtype { 0 } else { bytes(dtype, &shape) };
         // The plan of a slice counts its result, which may be a part of the whole.
-        let beside = given.saturating_add(if added { whole } else { whole.saturating_sub(own) });
+        let beside = if added { whole.saturating_add(rounded) } else { whole.saturating_sub(own) };
+        let beside = given.saturating_add(beside);
         let places = (!added).then(|| vec![without(&ijk_tensor::c_strides(&shape), &result)]);
         let memory_limit = Some(limit.saturating_sub(beside));
         let rules = Rules { memory_limit, strict: engine.is_strict() };
@@ -92,7 +97,7 @@ impl Sliced {
         let slice = slice.map_err(|error| with(error, beside, limit))?.beside(beside);
         let extents = sliced.iter().map(|&i| product.extents[i as usize] as usize).collect();
         let added = added.then_some(part);
-        Ok(Self { slice, added, extents, axes: operands, result, shape, dtype })
+        Ok(Self { slice, added, extents, axes: operands, result, shape, dtype, sum })
     }
 
     pub(super) fn steps(&self) -> usize {
@@ -101,8 +106,8 @@ impl Sliced {
 
     /// Computes all slices, in order.
     pub(super) fn run(&self, engine: &Engine, inputs: &[TensorView<'_>]) -> Result<Tensor, Error> {
-        let mut whole = Tensor::zeros(self.dtype, &self.shape)?;
-        let added = self.added.as_ref().map(|shape| Tensor::zeros(self.dtype, shape));
+        let mut whole = Tensor::zeros(self.sum, &self.shape)?;
+        let added = self.added.as_ref().map(|shape| Tensor::zeros(self.sum, shape));
         let mut part = added.transpose()?;
         let mut at = vec![0; self.extents.len()];
         let mut pace = Pace { engine, asked: Instant::now() };
@@ -115,10 +120,13 @@ impl Sliced {
             };
             engine.cpu().execute(self.slice.compiled(), &views, &mut [place])?;
             if let Some(part) = &part {
-                with_element!(self.dtype, T => self.add::<T>(&mut whole, part, &at, &mut pace))?;
+                with_element!(self.sum, T => self.add::<T>(&mut whole, part, &at, &mut pace))?;
             }
             if !next(&mut at, &self.extents) {
-                return Ok(whole);
+                return match self.sum == self.dtype {
+                    true => Ok(whole),
+                    false => Ok(whole.cast(self.dtype)?),
+                };
             }
         }
     }
