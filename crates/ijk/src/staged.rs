@@ -231,10 +231,11 @@ fn add_plans(
         true => String::new(),
         false => orders.next().map_or(String::new(), |order| order.to_string()),
     };
+    let reverse = if own.descending { " in reverse order" } else { "" };
     let until = if own.until.is_some() { "at most " } else { "" };
     let heading = match once {
         true => String::from("before the first pass"),
-        false => format!("{around}{until}{passes} passes, {order}"),
+        false => format!("{around}{until}{passes} passes{reverse}, {order}"),
     };
     let runs = runs.saturating_mul(passes);
     for step in &own.steps {

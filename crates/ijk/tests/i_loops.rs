@@ -210,4 +210,53 @@ fn macros_take_loops() {
         @repeat{3} step
     );
     assert_eq!(power(&array![1, 0], &array![[0, 1], [1, 1]]).unwrap(), array![1, 2]);
+    let back = ijk::i!(@scanback (i*i~i . i+i~i));
+    let states = back(&array![1.0], &array![[2.0], [3.0]], &array![[1.0], [1.0]]);
+    assert_eq!(states, array![[9.0], [4.0]]);
+    let last = ijk::i!(@foldback (i*i~i . i+i~i));
+    assert_eq!(last(&array![1.0], &array![[2.0], [3.0]], &array![[1.0], [1.0]]), array![9.0]);
+}
+
+ijk::i!(
+    /// Halves until the greatest is below 1.
+    fn halved: @until{100} (i/2~i . (I & (>i~. . .@lt 1~.)))
+);
+ijk::into_i!(fn back_into: @foldback i-i~i);
+
+#[test]
+fn macros_take_conditions_and_reverse_orders() {
+    assert_eq!(halved(&array![6.0, 5.0]), array![0.75, 0.625]);
+    assert_eq!(halved(&array![6f32, 5.0]), array![0.75, 0.625]);
+    let two = ijk::try_i!(@until{2} (i/2~i . (I & (>i~. . .@lt 1~.))));
+    assert_eq!(two(&array![6.0, 5.0]).unwrap(), array![1.5, 1.25]);
+    let mut place = Array1::zeros(2);
+    back_into(&array![1, 2], &array![[1, 10], [2, 20], [3, 30]], &mut place);
+    assert_eq!(place, array![-5, -58]);
+    let wrong = ijk::try_i!(@scanback i+i~i)(&array![1, 2], &array![[1, 2, 3]]);
+    assert!(wrong.unwrap_err().to_string().contains("letter `i`"));
+    let rows = ijk::i!(@scan (i+i~i . @until{9} (i/2~i . (I & (>i~. . .@lt 1~.)))));
+    assert_eq!(rows(&array![0.0], &array![[6.0], [0.25]]), array![[0.75], [0.5]]);
+}
+
+#[test]
+fn loops_are_explained() {
+    let text = |program: &str, shapes: &[&[usize]]| {
+        let arguments: Vec<_> = shapes.iter().map(|&shape| (DType::F64, shape)).collect();
+        ijk::i(program).unwrap().explain(&arguments).unwrap().to_string()
+    };
+    let halve = "@until{100} (i/2~i . (I & (>i~. . .@lt 1~.)))";
+    assert!(text(halve, &[&[5]]).contains("at most 100 passes, pass after pass"));
+    for [form, order] in [
+        ["@fold", "7 passes, 5 rows at a time run through all passes"],
+        ["@scan", "7 passes, 5 rows at a time run through all passes"],
+        ["@foldback", "7 passes in reverse order, 5 rows at a time run through all passes"],
+        ["@scanback", "7 passes in reverse order, 5 rows at a time run through all passes"],
+    ] {
+        let text = text(&format!("{form} i+i~i"), &[&[5], &[7, 5]]);
+        assert!(text.contains(order), "{text}");
+    }
+    let within = text(&format!("@scanback (i+i~i . {halve})"), &[&[5], &[7, 5]]);
+    let order =
+        "7 passes in reverse order, pass after pass; in each at most 100 passes, pass after pass";
+    assert!(within.contains(order), "{within}");
 }
