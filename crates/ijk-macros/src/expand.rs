@@ -7,6 +7,7 @@ use crate::small::{self, Small};
 use crate::tokens::Tokens;
 use crate::types::Types;
 use ijk_ir::core::Program;
+use ijk_ir::{Port, Rank};
 use ijk_syntax::{Diagnostic, Severity};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
@@ -130,10 +131,11 @@ pub fn write(
 ) -> TokenStream {
     let (generics, conditions) = (types.generics(), types.conditions(small.real()));
     let (parameters, result) = (parameters(types, form), result(types, form));
-    let (loops, engine) = (small.code(), engine(types, form));
+    let (held, loops, engine) = (held(types, form), small.code(), engine(types, form));
     quote! {
         fn #name #generics (#parameters) #result #conditions {
             static RECIPE: #recipe;
+            #held
             #loops
             #engine
         }
@@ -148,7 +150,12 @@ fn recipe(program: &Program) -> Literal {
 fn parameters(types: &Types, form: Form) -> TokenStream {
     let signature = types.signature();
     let inputs = signature.inputs.iter().enumerate().map(|(n, port)| {
-        let (name, array) = (names::argument(n), types.array("ArrayRef", port));
+        let name = names::argument(n);
+        if is_scalar(port) {
+            let element = types.term(port.dtype);
+            return quote!(#name: impl ::ijk::ScalarArgument<#element>);
+        }
+        let array = types.array("ArrayRef", port);
         quote!(#name: &#array)
     });
     let outputs = signature.outputs.iter().enumerate().map(|(n, port)| {
@@ -158,6 +165,31 @@ fn parameters(types: &Types, form: Form) -> TokenStream {
     let written = outputs.filter(|_| form == Form::Writes);
     let all = inputs.chain(written);
     quote!(#(#all),*)
+}
+
+/// Returns true for an argument of rank 0, which may be a plain number.
+fn is_scalar(port: &Port) -> bool {
+    port.rank == Rank::Fixed(0)
+}
+
+/// Statements that make arrays of arguments that may be plain numbers.
+fn held(types: &Types, form: Form) -> TokenStream {
+    let wrong = match form {
+        Form::Tries => quote!(return ::core::result::Result::Err(error)),
+        _ => quote!(::ijk::__private::fail(error)),
+    };
+    let inputs = types.signature().inputs.iter().enumerate().filter(|(_, port)| is_scalar(port));
+    let held = inputs.map(|(n, port)| {
+        let (name, array) = (names::argument(n), types.array("ArrayRef", port));
+        quote! {
+            let #name = match ::ijk::ScalarArgument::hold(#name, #n) {
+                ::core::result::Result::Ok(held) => held,
+                ::core::result::Result::Err(error) => #wrong,
+            };
+            let #name: &#array = &#name;
+        }
+    });
+    held.collect()
 }
 
 fn result(types: &Types, form: Form) -> TokenStream {

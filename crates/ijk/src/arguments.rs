@@ -1,9 +1,10 @@
 //! Arguments of a program.
 
-use crate::numbers::PlainNumber;
+use crate::Error;
+use crate::numbers::{PlainNumber, ScalarArgument, held};
 use ijk_tensor::{Tensor, TensorView};
-use ijk_types::Literal;
-use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
+use ijk_types::{Literal, Number};
+use ndarray::{Array0, ArrayBase, ArrayRef, Data, Dimension};
 use smallvec::SmallVec;
 
 /// Views of the arguments of one application.
@@ -93,6 +94,15 @@ macro_rules! numbers {
             fn add(self, views: &mut Views<'a>, numbers: &mut PlainNumbers) {
                 let ($value, position) = (self, views.len() + numbers.len());
                 numbers.push(PlainNumber { position, value: $literal });
+            }
+        }
+
+        impl<T: Number> ScalarArgument<T> for $number {
+            type Held = Array0<T>;
+
+            fn hold(self, position: usize) -> Result<Array0<T>, Error> {
+                let $value = self;
+                held($literal, position)
             }
         }
     )+};

@@ -120,6 +120,7 @@ pub use ijk_syntax::ast::LoopForm;
 pub use loops::LoopSummary;
 #[doc(hidden)]
 pub use numbers::PlainNumber;
+pub use numbers::ScalarArgument;
 pub use program::Program;
 
 // Dependencies.
@@ -183,12 +184,25 @@ pub type Component = Program;
 /// assert_eq!(product(&x.mapv(f64::from), &y.mapv(f64::from))[[0, 0]], 6.0);
 /// ```
 ///
+/// An argument of rank 0 may also be a plain number. It is weak: it takes the element type of the arrays that share it
+/// ([`ScalarArgument`]); where no array does, the result's type decides. One `let` takes numbers or arrays there, not
+/// both.
+///
+/// ```
+/// use ijk::ndarray::{Array0, array};
+/// let axpy = ijk::i!(.*i~i . i+i~i);
+/// assert_eq!(axpy(2, &array![1f32, 2.0], &array![10.0, 10.0]), array![12.0, 14.0]);
+/// assert_eq!(ijk::i!(i/.~i)(&array![7i64, 8], 2), array![3, 4]);
+/// let sum: Array0<f64> = ijk::i!(.+.~.)(1, 0.5);
+/// assert_eq!(sum[()], 1.5);
+/// ```
+///
 /// Statements whose domains have at most 256 points run as inline loops, which sum in the order of
 /// the engine.
 ///
 /// # Panics
-/// The function panics if extents do not fit, quoting the program, and on integer division by zero;
-/// [`try_i!`] returns a `Result` instead.
+/// The function panics if extents do not fit, quoting the program, if a number is no value of the element type that it
+/// takes, and on integer division by zero; [`try_i!`] returns a `Result` instead.
 #[doc(inline)]
 pub use ijk_macros::i;
 

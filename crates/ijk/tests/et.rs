@@ -2,7 +2,8 @@
 
 use ijk::et::{Bindings, Source};
 use ijk::ndarray::{Array, Array1, Array2, Array3, Axis, array};
-use ijk::{DType, Engine, Error, Tensor, et};
+use ijk::{DType, Engine, Error, Tensor, TensorView, et};
+use ijk_types::Literal;
 
 const CONVOLUTION: &str = "\
 input[batch,ipos,ichan]    = RANDOM(0, 10, FLOAT)
@@ -282,5 +283,52 @@ fn declared_inputs_are_drawn_for_verification() {
         let types = ["x", "c", "on", "y"].map(|name| outputs[name].dtype());
         assert_eq!(types, [DType::F32, DType::I64, DType::Bool, DType::F32]);
         assert!(outputs["c"].as_slice::<i64>().unwrap().iter().all(|c| (0..10).contains(c)));
+    }
+}
+
+/// A bound number is what an array of that number alone is in the program.
+#[test]
+fn bound_numbers_are_weak() {
+    let (small, single) = (array![1i8, 2], array![1f32, 2.0]);
+    let run = |text: &str, bindings: Bindings<'_>| {
+        ijk::et(text).unwrap().run(bindings).map(|outputs| outputs["y"].clone())
+    };
+    for (value, number) in [("2", Literal::Integer(2)), ("0.5", Literal::Float(0.5))] {
+        let bind = |bindings: Bindings<'static>| match number {
+            Literal::Integer(n) => bindings.bind("k", n),
+            Literal::Float(x) => bindings.bind("k", x),
+        };
+        let same = |statement: &str, x: TensorView<'_>| {
+            let written = format!("k[] = {value}\n{statement}\n\ny");
+            let bound = bind(Bindings::new());
+            let found = run(statement, bound.bind("x", x.clone())).unwrap();
+            assert_eq!(found, run(&written, Bindings::new().bind("x", x)).unwrap(), "{written}");
+        };
+        for statement in ["y[i] = k[] * x[i]", "y[i] = k[]\ny[i] += x[i]", "y[i] = MAX(x[i], k[])"]
+        {
+            same(statement, (&small).into());
+            same(statement, (&single).into());
+        }
+    }
+    let declared = "INPUT k[]: F32\ny[i] = k[] * x[i]";
+    let found = run(declared, Bindings::new().bind("k", 2).bind("x", &single)).unwrap();
+    assert_eq!(found.as_slice::<f32>(), Some(&[2.0, 4.0][..]));
+    let whole = "INPUT k[]: I64\ny[i] = k[] * x[i]";
+    let error = run(whole, Bindings::new().bind("k", 0.5).bind("x", &single)).unwrap_err();
+    assert!(error.to_string().contains("declared i64, but the array that is bound is f64"));
+    let gather = run("y[] = x[k[]]", Bindings::new().bind("k", 1).bind("x", &single)).unwrap();
+    assert_eq!(gather.as_slice::<f32>(), Some(&[2.0][..]));
+    let one = array![2.0];
+    let again = Bindings::new().bind("k", 1).bind("k", &one);
+    assert!(run("y[i] = k[i] * x[j]", again.bind("x", &single)).is_ok());
+    let unknown = ijk::et("y[i] = x[i]").unwrap().run(Bindings::new().bind("z", 2)).unwrap_err();
+    assert!(unknown.to_string().contains("`z`"), "{unknown}");
+    // The cache of runs tells numbers from arrays.
+    let program = ijk::et("y[i] = k[] * x[i]").unwrap();
+    let (two, x) = (ijk::ndarray::arr0(2.0), &single);
+    let of = |bindings: Bindings<'_>| program.run(bindings.bind("x", x)).unwrap()["y"].dtype();
+    for _ in 0..2 {
+        assert_eq!(of(Bindings::new().bind("k", 2.0)), DType::F32);
+        assert_eq!(of(Bindings::new().bind("k", &two)), DType::F64);
     }
 }

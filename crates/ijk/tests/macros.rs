@@ -117,6 +117,35 @@ fn rules_of_the_language() {
     assert_eq!(i!(i{n}j{n}~ij)(&x), x);
 }
 
+/// Plain numbers take the type of what shares it, in line and on the engine.
+#[test]
+fn numbers_are_weak() {
+    let (x, y) = (counting([40, 50]), array![1i8, 2]);
+    assert_eq!(i!(ij*.~ij)(&x, 2), &x * 2.0);
+    assert_eq!(i!(.-ij~ij . ij*.~ij)(1u8, &x, 0.5f32), (1.0 - &x) * 0.5);
+    assert_eq!(i!(i*.~i)(&y, 3), array![3i8, 6]);
+    assert_eq!(i!(i*.~i)(&y, &array![3i8, 4].slice(s![1])), array![4i8, 8]);
+    let z = array![Complex64::new(0.0, 1.0)];
+    assert_eq!(i!(i*.~i)(&z, 2), array![Complex64::new(0.0, 2.0)]);
+    let real: Array1<f64> = i!(@re i~i . i*.~i)(&z, 2);
+    assert_eq!(real, array![0.0]);
+    assert_eq!(i!(@f32 i~i . i*.~i)(&y, 0.5), array![0.5f32, 1.0]);
+    let mut place = Array1::zeros(2);
+    into_i!(i*.~i)(&array![1.5, 2.0], 2, &mut place);
+    assert_eq!(place, array![3.0, 4.0]);
+    let error = try_i!(i*.~i)(&y, 300).unwrap_err().to_string();
+    assert!(
+        error.starts_with("argument 2 is the number 300, but the element type of the others is i8")
+    );
+    assert_eq!(ijk::einsum!(",i->i", 2, &y), array![2i8, 4]);
+}
+
+#[test]
+#[should_panic(expected = "argument 2 is the number 0.5")]
+fn numbers_of_no_value_panic() {
+    i!(i*.~i)(&array![1, 2], 0.5);
+}
+
 #[test]
 fn softmax() {
     let softmax = i!(

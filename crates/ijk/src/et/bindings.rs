@@ -1,7 +1,10 @@
 //! Bindings of arrays, ranks and extents to names of a program.
 
+use super::Program;
+use crate::arguments::{Argument, PlainNumbers, Views};
+use crate::{Error, Tensor};
 use ijk_tensor::TensorView;
-use ijk_types::{DType, bf16, f16};
+use ijk_types::{DType, Literal, Scalar, bf16, f16};
 use ndarray::{ArrayView, IxDyn, ShapeBuilder};
 use num_complex::{Complex32, Complex64};
 
@@ -20,6 +23,18 @@ use num_complex::{Complex32, Complex64};
 /// assert_eq!(outputs["z"].shape(), [2, 3]);
 /// # Ok::<(), ijk::Error>(())
 /// ```
+///
+/// A plain number is an array of rank 0. It is weak, as numbers of the program are: it takes the element type of what it
+/// is combined with, or that of a declaration.
+///
+/// ```
+/// use ijk::{et::Bindings, ndarray::array};
+/// let program = ijk::et("y[i] = scale[] * x[i]")?;
+/// let x = array![1f32, 2.0];
+/// let outputs = program.run(Bindings::new().bind("x", &x).bind("scale", 2))?;
+/// assert_eq!(outputs["y"].as_slice::<f32>(), Some(&[2.0, 4.0][..]));
+/// # Ok::<(), ijk::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bindings<'a>(Held<'a>);
 
@@ -34,9 +49,21 @@ enum Held<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bound<'a> {
     pub arrays: Vec<(String, TensorView<'a>)>,
+    /// Plain numbers, until they are arrays.
+    pub numbers: Vec<(String, Literal)>,
+    /// Names of arrays that hold plain numbers without a declared type.
+    pub weak: Vec<String>,
     pub choices: Choices,
     pub kept: Vec<String>,
     pub memory: Option<u64>,
+}
+
+/// A plain number as an array.
+pub(super) struct BoundNumber {
+    name: String,
+    array: Tensor,
+    /// True if nothing declares its type.
+    weak: bool,
 }
 
 /// Ranks and extents that the user fixes, and the seed.
@@ -54,14 +81,48 @@ impl<'a> Bindings<'a> {
         Self::default()
     }
 
-    /// Binds an array to a name; the last binding of a name counts.
+    /// Binds an array or a plain number to a name; the last binding of a name counts.
     #[must_use]
-    pub fn bind(mut self, name: impl Into<String>, array: impl Into<TensorView<'a>>) -> Self {
+    pub fn bind<Kind>(mut self, name: impl Into<String>, array: impl Argument<'a, Kind>) -> Self {
         let name = name.into();
-        let arrays = &mut self.own().arrays;
-        arrays.retain(|(own, _)| *own != name);
-        arrays.push((name, array.into()));
+        let (mut views, mut numbers) = (Views::new(), PlainNumbers::new());
+        array.add(&mut views, &mut numbers);
+        let own = self.own();
+        own.arrays.retain(|(own, _)| *own != name);
+        own.numbers.retain(|(own, _)| *own != name);
+        own.numbers.extend(numbers.into_iter().map(|number| (name.clone(), number.value)));
+        own.arrays.extend(views.into_iter().map(|view| (name.clone(), view)));
         self
+    }
+
+    /// Plain numbers as arrays of their declared types, or of their own.
+    pub(super) fn numbers(&self, program: &Program) -> Result<Vec<BoundNumber>, Error> {
+        let array = |(name, value): &(String, Literal)| {
+            let declared = program.declared(name)?;
+            let typed = declared.and_then(|dtype| value.to_scalar(dtype).ok());
+            let weak = declared.is_none();
+            let scalar = typed.unwrap_or(match *value {
+                Literal::Integer(n) => Scalar::I64(n),
+                Literal::Float(x) => Scalar::F64(x),
+            });
+            let array = Tensor::from_scalars(scalar.dtype(), &[], [scalar])?;
+            Ok(BoundNumber { name: name.clone(), array, weak })
+        };
+        self.held().numbers.iter().map(array).collect()
+    }
+
+    /// The same bindings with arrays in place of plain numbers.
+    pub(super) fn with_numbers<'b>(&'b self, numbers: &'b [BoundNumber]) -> Bindings<'b> {
+        if numbers.is_empty() {
+            return Bindings(Held::Lent(self.held()));
+        }
+        let mut bound: Bound<'b> = self.held().clone();
+        bound.numbers.clear();
+        for BoundNumber { name, array, weak } in numbers {
+            bound.arrays.push((name.clone(), array.view()));
+            bound.weak.extend(weak.then(|| name.clone()));
+        }
+        Bindings(Held::Owned(bound))
     }
 
     /// Binds only an element type and a shape to a name, for methods that read no elements:

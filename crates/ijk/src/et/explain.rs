@@ -88,6 +88,8 @@ impl Program {
         engine: &Engine,
         bindings: &Bindings<'_>,
     ) -> Result<Vec<Explanation>, Error> {
+        let numbers = bindings.numbers(self)?;
+        let bindings = &bindings.with_numbers(&numbers);
         let segment = self.segment(bindings)?;
         let signature = self.signature().to_string().replace('\n', "; ");
         let mut explained = Vec::new();
@@ -170,6 +172,8 @@ impl Program {
 
     /// The program lowered for the bindings.
     fn segment(&self, bindings: &Bindings<'_>) -> Result<Segment, Error> {
+        let numbers = bindings.numbers(self)?;
+        let bindings = &bindings.with_numbers(&numbers);
         let bound = self.bound(bindings)?;
         let choices = &bindings.held().choices;
         let shapes = Shapes::solve(self, &bound, choices)?;

@@ -127,7 +127,9 @@ impl Program {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn solve(&self, bindings: &Bindings<'_>) -> Result<Shapes, Error> {
-        let bound = self.bound(bindings)?;
+        let numbers = bindings.numbers(self)?;
+        let bindings = bindings.with_numbers(&numbers);
+        let bound = self.bound(&bindings)?;
         Shapes::solve(self, &bound, &bindings.held().choices)
     }
 
@@ -173,6 +175,8 @@ impl Program {
         bindings: impl Into<Bindings<'a>>,
     ) -> Result<Outputs, Error> {
         let bindings = bindings.into();
+        let numbers = bindings.numbers(self)?;
+        let bindings = bindings.with_numbers(&numbers);
         let bound = self.bound(&bindings)?;
         let facts = facts::of(bound.iter().copied(), &self.inner.in_indices);
         let key = Key::of_bound(engine.context(), &bound, &facts);
@@ -205,8 +209,10 @@ impl Program {
         shapes: Shapes,
         seed: u64,
     ) -> Result<Outputs, Error> {
-        let bound = self.bound(bindings)?;
-        let case = self.case(bindings, &bound, shapes, seed)?;
+        let numbers = bindings.numbers(self)?;
+        let bindings = bindings.with_numbers(&numbers);
+        let bound = self.bound(&bindings)?;
+        let case = self.case(&bindings, &bound, shapes, seed)?;
         let most = Most::of(bindings.held().memory, engine.memory_limit());
         run::run(engine, &self.inner, &bound, case, most).map(|(outputs, _)| outputs)
     }
@@ -221,8 +227,10 @@ impl Program {
     ) -> Result<SegmentKey, Error> {
         let kept = bindings.held().kept.iter().map(|name| self.array(name));
         let kept = kept.collect::<Result<Vec<_>, _>>()?;
+        let weak = bindings.held().weak.iter().map(|name| self.array(name));
+        let weak = weak.collect::<Result<Vec<_>, _>>()?;
         let (solution, bound) = (shapes.into_solution(), described(bound));
-        Ok(SegmentKey { solution, bound, seed, kept, ranges: Vec::new() })
+        Ok(SegmentKey { solution, bound, weak, seed, kept, ranges: Vec::new() })
     }
 
     /// All combinations of ranks that the constraints allow, each with `reps` choices of extents drawn
@@ -286,6 +294,17 @@ impl Program {
             Origin::Computed => Err(self.unbindable(name, "is computed by the program")),
             Origin::Input | Origin::Random { .. } => Ok(at),
         }
+    }
+
+    /// The element type that a declaration gives to an array which can be bound.
+    pub(super) fn declared(&self, name: &str) -> Result<Option<DType>, Error> {
+        let checked = self.checked();
+        Ok(match checked.arrays[self.input(name)?].origin {
+            Origin::Random { statement } => {
+                ijk_ir::et::declared_type(&checked.program.statements[statement])
+            }
+            Origin::Input | Origin::Computed => None,
+        })
     }
 
     fn unbindable(&self, name: &str, reason: &'static str) -> Error {

@@ -20,16 +20,19 @@ pub(super) struct Call {
     key: Key,
     choices: Choices,
     kept: Vec<String>,
+    weak: Vec<String>,
 }
 
 impl Call {
     pub fn new(key: Key, bindings: &Bound<'_>) -> Self {
-        Self { key, choices: bindings.choices.clone(), kept: bindings.kept.clone() }
+        let Bound { choices, kept, weak, .. } = bindings;
+        Self { key, choices: choices.clone(), kept: kept.clone(), weak: weak.clone() }
     }
 
     /// True if a run with these bindings, and `key` for their layouts, is of this kind.
     pub fn is(&self, key: &Key, bindings: &Bound<'_>) -> bool {
-        self.key == *key && self.choices == bindings.choices && self.kept == bindings.kept
+        let Bound { choices, kept, weak, .. } = bindings;
+        self.key == *key && self.choices == *choices && self.kept == *kept && self.weak == *weak
     }
 }
 

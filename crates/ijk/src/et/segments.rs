@@ -13,6 +13,8 @@ pub(super) struct SegmentKey {
     pub solution: Arc<Solution>,
     /// For each array the type and shape that is bound to it.
     pub bound: Vec<Option<(DType, Vec<u64>)>>,
+    /// Arrays that hold plain numbers.
+    pub weak: Vec<usize>,
     pub seed: u64,
     /// Arrays that are results besides the program's.
     pub kept: Vec<usize>,
@@ -37,6 +39,7 @@ pub(super) fn lower(checked: &Checked, case: &SegmentKey) -> Result<Segment, Err
     let fail = |diagnostics| Error::program(&checked.source, diagnostics);
     let mut lowering =
         Lowering::new(checked, &case.solution, &case.bound, case.seed).map_err(fail)?;
+    lowering.weaken(&case.weak);
     lowering.keep(&case.kept);
     let mut known = case.ranges.iter();
     let mut stages = Vec::new();

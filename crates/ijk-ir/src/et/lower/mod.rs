@@ -144,6 +144,19 @@ impl<'a> Lowering<'a> {
         Ok(Self { known, stage, seed, next: 0, sites, replaced, kept, ready, errors })
     }
 
+    /// Makes bound arrays of rank 0 weak: they hold plain numbers, and take types as arrays of numbers alone do.
+    pub fn weaken(&mut self, arrays: &[usize]) {
+        for &array in arrays {
+            let version = self.known.versions.get_mut(array).and_then(Option::as_mut);
+            let Some(kind) = version.and_then(|version| version.kind.as_mut()) else { continue };
+            *kind = match *kind {
+                Kind::Of(DType::I64) => Kind::Integers,
+                Kind::Of(DType::F64) => Kind::Float,
+                other => other,
+            };
+        }
+    }
+
     /// Makes the last versions of these arrays results, too.
     pub fn keep(&mut self, arrays: &[usize]) {
         self.kept.extend(arrays);
