@@ -99,6 +99,8 @@ impl<'a> Lowering<'a> {
             let version = self.known.versions[array].clone().unwrap_or_default();
             let position = found.of(array, &version);
             found.arrays[position].changes = true;
+            // Ranges of its elements are those of before.
+            self.known.replace(array, version);
         }
         let source = checked.source.clone();
         let mut program = LoopProgram { source, arrays: found.arrays, root };
