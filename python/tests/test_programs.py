@@ -297,3 +297,21 @@ def test_warnings_of_einsum_tuple():
         warnings.simplefilter("error")
         shifted(x=np.ones(10), w=np.ones(3))
         shifted(x=np.ones(1002), w=np.ones(3))
+
+
+@pytest.mark.parametrize("number", [2, 2.5, -1])
+def test_plain_numbers_take_types(number):
+    program = ijk.et("y[i] = k[] * x[i]")
+    for dtype in (np.float32, np.float64, np.complex64):
+        x = np.arange(3, dtype=dtype)
+        y = program(x=x, k=number)["y"]
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y, (number * x).astype(dtype))
+        assert program({"x": x, "k": number})["y"].dtype == dtype
+    # A number of NumPy has a type of its own.
+    assert program(x=np.ones(2, np.float32), k=np.float64(2))["y"].dtype == np.float64
+    assert program(x=[1.0, 2.0], k=number)["y"].dtype == np.float64
+    with pytest.raises(ijk.Error, match=r"`k\[i\]` has 1 axis"):
+        ijk.et("y[i] = k[i] * x[i]")(x=np.ones(2), k=number)
+    with pytest.raises(ijk.DTypeError, match="`k` is of object"):
+        program(x=np.ones(2), k=2**70)

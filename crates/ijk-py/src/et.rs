@@ -1,6 +1,6 @@
 //! Programs in Einsum Tuple.
 
-use crate::arrays::{Readonly, from_tensor, readonly};
+use crate::arrays::{Readonly, from_tensor, is_number, readonly};
 use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
@@ -10,7 +10,7 @@ use crate::run::computing;
 use ijk::et::Bindings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyType};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyType};
 use std::collections::HashMap;
 
 /// A program in Einsum Tuple: statements on arrays of any rank.
@@ -53,17 +53,17 @@ impl Program {
             return run.call1((slf, named, arrays, options));
         }
         let arrays = together(dict, arrays)?;
-        let arrays = arrays.as_ref();
-        let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
+        let [numbers, others] = apart(arrays.as_ref())?;
+        let given = others.iter().flat_map(|arrays| arrays.iter());
         let direct = given.map(|(name, array)| match Readonly::of(&array)? {
             Some(array) => Ok(Some((name.extract()?, array))),
             None => Ok(None),
         });
         if let Some(given) = direct.collect::<PyResult<Option<Vec<_>>>>()? {
-            let choices = choices(ranks, dims, seed)?;
+            let choices = with_numbers(choices(ranks, dims, seed)?, numbers.as_ref())?;
             return Ok(slf.get().computed(py, choices, engine, given)?.into_any());
         }
-        if let Some(tensors) = arrays.map(blocks::any_by_name).transpose()?.flatten() {
+        if let Some(tensors) = arrays.as_ref().map(blocks::any_by_name).transpose()?.flatten() {
             if engine.is_some() {
                 let message =
                     "block tensors are computed when they are collected or written: no engine";
@@ -75,24 +75,25 @@ impl Program {
         }
         let options = given_choices(py, &ranks, &dims, seed)?;
         options.set_item("engine", engine)?;
-        py.import("ijk._interchange")?.getattr("run")?.call1((slf, arrays, options))
+        options.set_item("numbers", numbers)?;
+        py.import("ijk._interchange")?.getattr("run")?.call1((slf, others, options))
     }
 
-    /// Runs the program on arrays of NumPy; others are converted before.
-    #[pyo3(signature = (named = None, /, *, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    /// Runs the program on arrays of NumPy, and numbers; others are converted before.
+    #[pyo3(signature = (named, /, *, numbers = None, ranks = None, dims = None, seed = None, engine = None))]
     #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn _apply<'py>(
         &self,
         py: Python<'py>,
-        named: Option<&Bound<'py, PyDict>>,
+        named: &Bound<'py, PyDict>,
+        numbers: Option<&Bound<'py, PyDict>>,
         ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
         dims: Option<HashMap<String, Bound<'py, PyAny>>>,
         seed: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
-        arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let given = by_name(together(named, arrays)?.as_ref())?;
-        self.computed(py, choices(ranks, dims, seed)?, engine, given)
+        let choices = with_numbers(choices(ranks, dims, seed)?, numbers)?;
+        self.computed(py, choices, engine, by_name(Some(named))?)
     }
 
     /// Explains a run on arrays of these element types and shapes, in C order: one explanation for each stage of the
@@ -110,8 +111,10 @@ impl Program {
         engine: Option<&Bound<'_, Engine>>,
         arrays: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<Explanation>> {
-        let given = by_name(together(named, arrays)?.as_ref())?;
-        let bindings = bound(choices(ranks, dims, seed)?, &given);
+        let [numbers, others] = apart(together(named, arrays)?.as_ref())?;
+        let given = by_name(others.as_ref())?;
+        let choices = with_numbers(choices(ranks, dims, seed)?, numbers.as_ref())?;
+        let bindings = bound(choices, &given);
         let engine = engine::engine(py, engine)?;
         let explanations = self.inner.explain(engine, &bindings).map_err(raise)?;
         explanations.iter().map(Explanation::of).collect()
@@ -206,6 +209,39 @@ fn together<'py>(
         all.set_item(name, array)?;
     }
     Ok(Some(all))
+}
+
+/// The plain numbers of a dict, and the others: a number takes the element type of what it is combined with.
+fn apart<'py>(all: Option<&Bound<'py, PyDict>>) -> PyResult<[Option<Bound<'py, PyDict>>; 2]> {
+    let Some(all) = all else { return Ok([None, None]) };
+    // An integer that fits no element type is an array, whose error says so.
+    let plain = |any: &Bound<'py, PyAny>| {
+        is_number(any) && (any.extract::<i64>().is_ok() || any.is_instance_of::<PyFloat>())
+    };
+    if !all.iter().any(|(_, any)| plain(&any)) {
+        return Ok([None, Some(all.clone())]);
+    }
+    let (numbers, others) = (PyDict::new(all.py()), PyDict::new(all.py()));
+    for (name, any) in all {
+        let own = if plain(&any) { &numbers } else { &others };
+        own.set_item(name, any)?;
+    }
+    Ok([Some(numbers), Some(others)])
+}
+
+/// Bindings with plain numbers.
+fn with_numbers<'a>(
+    mut bindings: Bindings<'a>,
+    numbers: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Bindings<'a>> {
+    for (name, number) in numbers.into_iter().flatten() {
+        let name: String = name.extract()?;
+        bindings = match number.extract::<i64>() {
+            Ok(whole) => bindings.bind(name, whole),
+            Err(_) => bindings.bind(name, number.extract::<f64>()?),
+        };
+    }
+    Ok(bindings)
 }
 
 /// Names and arrays of a dict.
