@@ -125,7 +125,8 @@ pub(super) fn run(
         return Err(EvalError::TooLarge);
     }
     let mut states: Vec<Bounded> = arguments[..own.states].iter().map(|a| (*a).clone()).collect();
-    let mut all: Vec<Vec<Vec<Cell>>> = vec![vec![Vec::new(); passes]; own.states];
+    let kept = if own.all { passes } else { 0 };
+    let mut all: Vec<Vec<Vec<Cell>>> = vec![vec![Vec::new(); kept]; own.states];
     let mut is_open = false;
     for number in 0..passes {
         let pass = if own.back { passes - 1 - number } else { number };
@@ -140,7 +141,7 @@ pub(super) fn run(
         if number == 0 {
             domains.append(&mut own_domains);
         }
-        for (all, state) in all.iter_mut().zip(&states) {
+        for (all, state) in all.iter_mut().zip(&states).filter(|_| own.all) {
             all[pass].extend_from_slice(&state.cells);
         }
         let Some(condition) = condition else { continue };
@@ -173,7 +174,7 @@ fn condition(own: &LoopCall<'_>, results: &mut Vec<Bounded>) -> Option<Cell> {
 }
 
 /// Passes that are evaluated.
-const MOST_PASSES: usize = 1 << 20;
+const MOST_PASSES: usize = 1 << 16;
 
 /// A row of an array.
 fn row(array: &Bounded, at: usize) -> Bounded {
