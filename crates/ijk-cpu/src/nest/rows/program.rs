@@ -103,8 +103,11 @@ impl RowSpec {
     /// Fills the registers of rows that are the same for all rows of a batch.
     ///
     /// # Safety
-    /// As for [`run`](Self::run); the batch has a row.
+    /// As for [`run`](Self::run).
     pub(super) unsafe fn repeat(&self, batch: &Batch, bases: &RowBases, registers: *mut u8) {
+        if batch.count == 0 {
+            return;
+        }
         for &RepeatedRow { source, register } in &self.program.repeated {
             let size = self.sources[source].size;
             let bytes = self.length * size;

@@ -117,10 +117,8 @@ impl RowSpec {
         own: &Range<i64>,
         registers: *mut u8,
     ) {
-        if batch.count > 0 {
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.repeat(batch, bases, registers) };
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.repeat(batch, bases, registers) };
         let most = self.program.rows(self.length);
         let (mut row, mut asked) = (0, 0);
         while row < batch.count {
@@ -239,10 +237,8 @@ impl RowSpec {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.many(many, (batch, range), bases, sum) };
         }
-        if !range.is_empty() {
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.repeat(batch, bases, registers) };
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.repeat(batch, bases, registers) };
         let most = if self.many.is_some() { batch.count } else { self.program.rows(self.length) };
         let whole = || Own { skipped: 0, length: self.length, out: sum };
         let (mut row, mut asked) = (range.start, range.start);
@@ -314,10 +310,8 @@ impl RowSpec {
         registers: *mut u8,
     ) {
         let Some(fold) = &self.fold else { return };
-        if batch.count > 0 {
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.repeat(batch, bases, registers) };
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.repeat(batch, bases, registers) };
         let most = self.program.rows(self.length);
         let (mut row, mut asked) = (0, 0);
         while row < batch.count {
