@@ -4,7 +4,7 @@
 //! m[e])`, the two factors are one array, and their product is that of an array with itself.
 
 use crate::graph::expr::same_expr;
-use crate::graph::{Axis, ExprNode, Graph, Stmt, index};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Init};
 use std::collections::BTreeSet;
 
@@ -31,12 +31,11 @@ pub(crate) fn share(graph: &mut Graph) {
 
 /// Returns true if two statements define their arrays alike, but for the names of axes.
 fn is_equal(graph: &Graph, a: &Stmt, b: &Stmt) -> bool {
-    let extents = |axes: &[Axis]| axes.iter().map(|axis| axis.extent).collect::<Vec<_>>();
     let (one, other) = (graph.array(a.out), graph.array(b.out));
     one.dtype == other.dtype
         && one.shape == other.shape
         && (a.reduce, a.init, a.single, a.scan) == (b.reduce, b.init, b.single, b.scan)
-        && extents(&a.axes) == extents(&b.axes)
+        && a.extents() == b.extents()
         && a.out_index == b.out_index
         && a.guards == b.guards
         && same_expr(&a.value, &b.value)
