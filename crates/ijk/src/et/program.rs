@@ -282,7 +282,7 @@ impl Program {
     /// The position of an array that can be bound.
     pub(super) fn input(&self, name: &str) -> Result<usize, Error> {
         let checked = &self.inner.checked;
-        // Arrays first: every call asks for the names of its arguments.
+        // Arrays are looked up before eintups, which only a wrong name can be.
         let Some(at) = checked.array(name) else {
             let error = ijk_ir::et::given_as_array(checked, name);
             return Err(match error {
