@@ -1,7 +1,7 @@
 //! Products of narrow elements, and casts around reductions, against plain loops.
 
 use ijk::half::bf16;
-use ijk::ndarray::{Array2, Ix2, ShapeBuilder};
+use ijk::ndarray::{Array2, Array3, Ix2, Ix3, ShapeBuilder};
 
 /// Numbers that repeat after long.
 fn numbers(seed: u32) -> impl FnMut() -> u32 {
@@ -17,7 +17,7 @@ macro_rules! integers {
         #[test]
         fn $name() -> Result<(), ijk::Error> {
             let product = ijk::i("(@i32 ij~ij | @i32 ij~ij) . +(ik*kj)~ij")?;
-            for [m, k, n] in [[17, 16, 19], [33, 700, 50], [250, 30, 520], [3, 40, 64]] {
+            for [m, k, n] in [[17, 16, 19], [33, 1100, 50], [550, 30, 140], [18, 20, 2100], [3, 40, 64]] {
                 let mut next = numbers((m * n) as u32);
                 let a = Array2::from_shape_fn((m, k), |_| next() as $left);
                 let b = Array2::from_shape_fn((k, n), |_| next() as $right);
@@ -51,6 +51,21 @@ integers! {
     unsigned_by_signed: u8, i8;
     words_by_bytes: i16, u8;
     words: i16, i16;
+}
+
+#[test]
+fn bytes_in_batches() -> Result<(), ijk::Error> {
+    let product = ijk::i("(@i32 bij~bij | @i32 bij~bij) . +(bik*bkj)~bij")?;
+    for batches in [2, 13] {
+        let mut next = numbers(batches as u32);
+        let a = Array3::from_shape_fn((batches, 20, 40), |_| next() as i8);
+        let b = Array3::from_shape_fn((batches, 40, 33), |_| next() as u8);
+        let exact = Array3::from_shape_fn((batches, 20, 33), |(n, i, j)| {
+            (0..40).map(|k| i32::from(a[[n, i, k]]) * i32::from(b[[n, k, j]])).sum::<i32>()
+        });
+        assert_eq!(product.apply_one::<i32, Ix3, _>((&a, &b))?, exact);
+    }
+    Ok(())
 }
 
 #[test]

@@ -146,8 +146,8 @@ pub(crate) const SMALL_COPIED_RUN: usize = 4;
 /// Rows of a tile of a grouped contraction: the last tile of a group has the smallest size that suffices.
 pub(crate) const GROUPED_TILES: [usize; 4] = [64, 32, 16, 8];
 
-/// Steps in a block of a product of narrow elements.
-pub(crate) const NARROW_STEPS: usize = 512;
+/// Groups of steps in a block of a product of narrow elements: a panel of columns is as large as L1.
+pub(crate) const NARROW_GROUPS: usize = 256;
 
 /// Most steps of a sum over short axes: sequential additions are then within the error bound of reductions.
 pub(crate) const SHORT_AXES_STEPS: usize = 512;

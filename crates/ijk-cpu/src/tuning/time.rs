@@ -464,11 +464,20 @@ pub(crate) const KEPT_BUFFERS: usize = 64;
 /// like its stack.
 pub(crate) const UNCOUNTED_BYTES: u64 = L2 as u64 / 8;
 
-/// Rows of a block of a product of narrow elements: its packed panels stay in L2.
+/// Rows of a task of a product of narrow elements: its packed panels stay in L2.
 pub(crate) const NARROW_ROWS: usize = 480;
 
-/// Columns of a block of a product of narrow elements.
-pub(crate) const NARROW_COLUMNS: usize = 512;
+/// Columns of a block of a product of narrow elements, whose packed panels all threads share in L3.
+pub(crate) const NARROW_COLUMNS: usize = 2048;
+
+/// Panels of columns that are packed together: a line of bytes.
+pub(crate) const PACKED_PANELS: usize = 2;
+
+/// Nanoseconds of packing a group.
+pub(crate) const NARROW_GROUP: f64 = 0.4;
+
+/// Blocks of columns and batches for each thread from which each is computed by one thread.
+pub(crate) const UNITS_PER_THREAD: usize = 4;
 
 /// Nanoseconds of a point of a product of narrow elements.
 pub(crate) const NARROW_POINT: f64 = 0.003;

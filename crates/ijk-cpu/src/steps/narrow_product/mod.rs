@@ -16,7 +16,6 @@ use crate::explain::KernelChoice;
 use crate::origin::Origin;
 use crate::runtime::scratch::Need;
 use crate::simd::Level;
-use crate::tuning::order::NARROW_STEPS;
 use crate::tuning::time::{NARROW_COLUMNS, NARROW_POINT, NARROW_ROWS};
 use ijk_plan::plan::{Load, NARROW_SIDE, Nest, Start, narrow_factors};
 use ijk_types::DType;
@@ -128,8 +127,8 @@ impl NarrowProductProgram {
             .extent("steps", self.steps.len())
             .block("rows", NARROW_ROWS.min(self.rows.len()), "rows")
             .block("columns", NARROW_COLUMNS.min(self.columns.len()), "columns")
-            .block("steps", NARROW_STEPS.min(self.steps.len()), "steps")
-            .holding("packed panels", self.bytes())
+            .block("steps", self.block_steps().min(self.steps.len()), "steps")
+            .holding("packed panels", self.left_bytes() + self.right_bytes())
     }
 
     /// Estimated work, in nanoseconds on one thread.
@@ -139,7 +138,11 @@ impl NarrowProductProgram {
 
     /// Upper bound of its scratch memory.
     pub(crate) fn need(&self) -> Need {
-        Need { shared: 0, each: self.bytes() as u64 }
+        let (left, right) = (self.left_bytes() as u64, self.right_bytes() as u64);
+        match self.batches.len() == 1 && self.columns.len() <= NARROW_COLUMNS {
+            true => Need { shared: right, each: left },
+            false => Need { shared: 0, each: left + right },
+        }
     }
 }
 

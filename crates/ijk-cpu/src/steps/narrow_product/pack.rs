@@ -76,7 +76,18 @@ unsafe fn panels<const N: usize, const W: usize>(source: &PanelSource<'_>, to: *
         }
     }
     for (panel, rows) in source.rows.chunks(W).enumerate() {
-        for group in if panel < full { whole } else { 0 }..groups {
+        let mut first = if panel < full { whole } else { 0 };
+        if let (Ok(rows), true) = (<&[isize; W]>::try_from(rows), along) {
+            let from = source.ptr.wrapping_offset(source.steps[0]);
+            let to = to.wrapping_add(panel * pitch(groups) * W);
+            for group in (0..whole / TURNED).map(|n| n * TURNED) {
+                let rows = rows.map(|row| from.wrapping_offset(row).wrapping_add(group * 4));
+                // SAFETY: guaranteed by the caller.
+                unsafe { turned(rows, flip, to.wrapping_add(group * W)) };
+            }
+            first = whole / TURNED * TURNED;
+        }
+        for group in first..groups {
             let steps = &source.steps[group * N..source.steps.len().min((group + 1) * N)];
             let part = PanelSource { rows, steps, ..*source };
             // SAFETY: guaranteed by the caller.
@@ -90,6 +101,25 @@ unsafe fn panels<const N: usize, const W: usize>(source: &PanelSource<'_>, to: *
             }
         }
     }
+}
+
+/// Groups that are packed together where the steps of a row are contiguous.
+const TURNED: usize = 4;
+
+/// Packs groups of contiguous steps of each row of a full panel.
+///
+/// # Safety
+/// Each row has `TURNED` groups; `to` has room for those of all rows.
+#[inline(always)]
+unsafe fn turned<const W: usize>(rows: [*const u8; W], flip: u32, to: *mut u32) {
+    let mut groups = [[0; W]; TURNED];
+    for (n, row) in rows.into_iter().enumerate() {
+        // SAFETY: guaranteed by the caller.
+        let row = unsafe { row.cast::<[u32; TURNED]>().read_unaligned() };
+        groups.iter_mut().zip(row).for_each(|(group, joined)| group[n] = joined ^ flip);
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { to.cast::<[[u32; W]; TURNED]>().write(groups) };
 }
 
 /// Packs a group of contiguous steps of each row.

@@ -4,13 +4,17 @@ use super::NarrowProductProgram;
 use super::kernel::{COLUMNS, Format, ROWS, Tile};
 use super::pack::{PanelSource, pitch};
 use crate::error::RunError;
+use crate::runtime::lines::prefetch_all_far;
 use crate::runtime::scratch::ScratchPool;
-use crate::runtime::threads::Workers;
-use crate::tuning::order::NARROW_STEPS;
-use crate::tuning::time::{NARROW_COLUMNS, NARROW_ROWS};
+use crate::runtime::threads::{Workers, cut};
+use crate::tuning::order::NARROW_GROUPS;
+use crate::tuning::time::{
+    NARROW_COLUMNS, NARROW_GROUP, NARROW_ROWS, PACKED_PANELS, UNITS_PER_THREAD,
+};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Addresses of the origins.
+/// Addresses of the origins, of a batch.
 #[derive(Clone, Copy)]
 struct NarrowTensors {
     left: *const u8,
@@ -21,10 +25,27 @@ struct NarrowTensors {
 // SAFETY: these are only pointers; each task writes its own part of the output.
 unsafe impl Sync for NarrowTensors {}
 
-/// Memory of a task.
-struct Panels {
-    left: *mut u32,
+/// Columns of the output and the steps that are added to them.
+#[derive(Clone, Copy)]
+struct NarrowBlock<'a> {
+    tensors: NarrowTensors,
+    columns: &'a [[isize; 2]],
+    steps: &'a [[isize; 2]],
+    /// True if former steps are in the output.
+    adds: bool,
+    /// Packed panels of the right operand, and the numbers added to their columns.
     right: *mut u32,
+    of_columns: *mut i32,
+}
+
+// SAFETY: each task packs its own panels; they are read only when all are packed.
+unsafe impl Sync for NarrowBlock<'_> {}
+
+impl NarrowBlock<'_> {
+    /// The panel of the right operand of an index.
+    fn panel(&self, groups: usize, n: usize) -> *mut u32 {
+        self.right.wrapping_add(n * pitch(groups) * COLUMNS)
+    }
 }
 
 impl NarrowProductProgram {
@@ -47,32 +68,30 @@ impl NarrowProductProgram {
             right: self.origins[1].of(bases),
             out: self.out.of(bases),
         };
-        let columns = self.columns.len().div_ceil(NARROW_COLUMNS);
-        let each = self.block_rows(workers.threads().div_ceil(self.batches.len() * columns));
-        let rows = self.rows.len().div_ceil(each);
+        let threads = if workers.are_worth(self.cost) { workers.threads() } else { 1 };
+        let blocks = self.columns.len().div_ceil(NARROW_COLUMNS);
+        let units = self.batches.len() * blocks;
         let refused = AtomicUsize::new(0);
-        let task = |n: usize| {
+        let unit = |n: usize, workers: &Workers| {
             let tensors = &tensors;
-            let (batch, place) = (n / (rows * columns), n % (rows * columns));
-            let Some(memory) = scratch.try_take(self.bytes()) else {
-                return refused.store(self.bytes(), Ordering::Relaxed);
-            };
-            let left = memory.as_ptr().cast::<u32>();
-            let panels = Panels { left, right: left.wrapping_add(self.left_groups()) };
-            let offsets = self.batches[batch];
+            let offsets = self.batches[n / blocks];
             let part = NarrowTensors {
                 left: tensors.left.wrapping_offset(offsets[0]),
                 right: tensors.right.wrapping_offset(offsets[1]),
                 out: tensors.out.wrapping_offset(offsets[2]),
             };
-            let columns = block(&self.columns, place / rows, NARROW_COLUMNS);
-            let rows = block(&self.rows, place % rows, each);
-            // SAFETY: guaranteed by the caller; the memory has room for the panels of a block.
-            unsafe { self.block(part, rows, columns, &panels) };
+            let first = n % blocks * NARROW_COLUMNS;
+            let end = self.columns.len().min(first + NARROW_COLUMNS);
+            // SAFETY: guaranteed by the caller.
+            let done = unsafe { self.unit(part, &self.columns[first..end], workers, scratch) };
+            if let Err(bytes) = done {
+                refused.store(bytes, Ordering::Relaxed);
+            }
         };
-        match workers.are_worth(self.cost) {
-            true => workers.parallel_for(self.batches.len() * rows * columns, task),
-            false => workers.at_most(1).parallel_for(self.batches.len() * rows * columns, task),
+        match units < threads * UNITS_PER_THREAD {
+            // All threads share what is packed of the right operand.
+            true => (0..units).for_each(|n| unit(n, &workers.at_most(threads))),
+            false => workers.at_most(threads).parallel_for(units, |n| unit(n, &workers.at_most(1))),
         }
         match refused.into_inner() {
             0 => Ok(()),
@@ -80,45 +99,126 @@ impl NarrowProductProgram {
         }
     }
 
-    /// Computes a block of the output.
+    /// Computes some columns of a batch of the output. The right operand is packed once for all rows.
+    ///
+    /// # Errors
+    /// If memory for panels cannot be allocated: the number of bytes.
     ///
     /// # Safety
-    /// As for [`multiply`](Self::multiply); no other task writes the block.
-    unsafe fn block(
+    /// As for [`run`](Self::run); no other task writes these columns.
+    unsafe fn unit(
         &self,
         tensors: NarrowTensors,
-        rows: &[[isize; 2]],
         columns: &[[isize; 2]],
-        panels: &Panels,
-    ) {
-        let of = |all: &[[isize; 2]], n: usize| all.iter().map(|each| each[n]).collect::<Vec<_>>();
-        let (lefts, rights) = (of(rows, 0), of(columns, 0));
-        let mut tile: Tile = [[0; COLUMNS]; ROWS];
-        for (number, steps) in self.steps.chunks(NARROW_STEPS).enumerate() {
-            let (own, others) = (of(steps, 0), of(steps, 1));
-            let left = self.source(0, tensors.left, &lefts, &own);
-            let right = self.source(1, tensors.right, &rights, &others);
-            let groups = steps.len().div_ceil(self.format.steps());
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                (self.kernels.pack_rows)(self.format, &left, panels.left);
-                (self.kernels.pack_columns)(self.format, &right, panels.right);
-                let shifts =
-                    self.shifts(panels, [rows.len(), columns.len()], [groups, steps.len()]);
-                for (n, columns) in columns.chunks(COLUMNS).enumerate() {
-                    let right = panels.right.add(n * pitch(groups) * COLUMNS).cast_const();
-                    for (m, rows) in rows.chunks(ROWS).enumerate() {
-                        let left = panels.left.add(m * pitch(groups) * ROWS).cast_const();
-                        (self.kernels.multiply)(groups, left, right, &mut tile);
-                        if let Some([of_rows, of_columns]) = &shifts {
-                            let (own, others) = (&of_rows[m * ROWS..], &of_columns[n * COLUMNS..]);
-                            (self.kernels.shift)(&mut tile, own, others);
-                        }
-                        self.store(&tile, tensors.out, rows, columns, number > 0);
-                    }
+        workers: &Workers,
+        scratch: &ScratchPool,
+    ) -> Result<(), usize> {
+        let memory = scratch.try_take(self.right_bytes()).ok_or(self.right_bytes())?;
+        let of_columns = memory.as_ptr().cast::<i32>();
+        let right = memory.as_ptr().cast::<u32>().wrapping_add(self.padded_columns());
+        let panels = columns.len().div_ceil(COLUMNS);
+        let rows = self.rows.len().div_ceil(ROWS);
+        let parts = self.rows.len().div_ceil(NARROW_ROWS).next_multiple_of(workers.threads());
+        let parts = parts.min(rows);
+        let refused = AtomicUsize::new(0);
+        for (number, steps) in self.steps.chunks(self.block_steps()).enumerate() {
+            let adds = number > 0;
+            let block = NarrowBlock { tensors, columns, steps, adds, right, of_columns };
+            let packing = (panels * COLUMNS * self.groups(steps.len())) as f64 * NARROW_GROUP;
+            workers.parallel_ranges(panels.div_ceil(PACKED_PANELS), packing, |part| {
+                let panels = part.start * PACKED_PANELS..panels.min(part.end * PACKED_PANELS);
+                // SAFETY: guaranteed by the caller; each task packs other panels.
+                unsafe { self.pack_right(&block, panels) }
+            });
+            workers.parallel_for(parts, |n| {
+                let at = |part: usize| self.rows.len().min(cut(rows, part, parts) * ROWS);
+                let Some(memory) = scratch.try_take(self.left_bytes()) else {
+                    return refused.store(self.left_bytes(), Ordering::Relaxed);
+                };
+                let rows = &self.rows[at(n)..at(n + 1)];
+                // SAFETY: guaranteed by the caller; all panels are packed, and the memory has room for those of the
+                // rows, which no other task computes.
+                unsafe { self.multiply(&block, rows, memory.as_ptr().cast()) };
+            });
+        }
+        match refused.into_inner() {
+            0 => Ok(()),
+            bytes => Err(bytes),
+        }
+    }
+
+    /// Packs panels of the right operand.
+    ///
+    /// # Safety
+    /// As for [`unit`](Self::unit); no other task accesses these panels.
+    unsafe fn pack_right(&self, block: &NarrowBlock<'_>, panels: Range<usize>) {
+        let groups = self.groups(block.steps.len());
+        let end = block.columns.len().min(panels.end * COLUMNS);
+        let columns = of(&block.columns[panels.start * COLUMNS..end], 0);
+        let steps = of(block.steps, 1);
+        let source = self.source(1, block.tensors.right, &columns, &steps);
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            (self.kernels.pack_columns)(self.format, &source, block.panel(groups, panels.start));
+            if self.is_shifted(0) {
+                for n in panels {
+                    let sums = block.of_columns.wrapping_add(n * COLUMNS);
+                    let sums = std::slice::from_raw_parts_mut(sums, COLUMNS);
+                    (self.kernels.sums_of_columns)(block.panel(groups, n), groups, sums);
+                    sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(-128));
                 }
             }
         }
+    }
+
+    /// Multiplies rows by packed columns.
+    ///
+    /// # Safety
+    /// As for [`unit`](Self::unit); the columns are packed, `left` has room for panels of the rows, and no other task
+    /// writes these rows.
+    unsafe fn multiply(&self, block: &NarrowBlock<'_>, rows: &[[isize; 2]], left: *mut u32) {
+        let groups = self.groups(block.steps.len());
+        let (lefts, steps) = (of(rows, 0), of(block.steps, 0));
+        let source = self.source(0, block.tensors.left, &lefts, &steps);
+        let panel = |m: usize| left.wrapping_add(m * pitch(groups) * ROWS);
+        let mut tile: Tile = [[0; COLUMNS]; ROWS];
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            (self.kernels.pack_rows)(self.format, &source, left);
+            let of_rows = self.sums_of_rows(panel, rows.len(), groups, block.steps.len());
+            for (n, columns) in block.columns.chunks(COLUMNS).enumerate() {
+                let right = block.panel(groups, n);
+                for (m, rows) in rows.chunks(ROWS).enumerate() {
+                    self.ask_for(block, rows, columns);
+                    (self.kernels.multiply)(groups, panel(m), right, &mut tile);
+                    if self.is_shifted(0) || self.is_shifted(1) {
+                        let others = block.of_columns.wrapping_add(n * COLUMNS);
+                        let others = match self.is_shifted(0) {
+                            true => std::slice::from_raw_parts(others, COLUMNS),
+                            false => &[0; COLUMNS],
+                        };
+                        (self.kernels.shift)(&mut tile, &of_rows[m * ROWS..], others);
+                    }
+                    self.store(&tile, block.tensors.out, rows, columns, block.adds);
+                }
+            }
+        }
+    }
+
+    /// Prefetches the place of a tile, which is written only when its sums are complete.
+    fn ask_for(&self, block: &NarrowBlock<'_>, rows: &[[isize; 2]], columns: &[[isize; 2]]) {
+        if self.dense_columns {
+            for row in rows {
+                let at = block.tensors.out.wrapping_offset(row[1] + columns[0][1]);
+                prefetch_all_far(at, columns.len() * size_of::<u32>());
+            }
+        }
+    }
+
+    /// Returns true if an operand's bytes are packed with the other sign: the left one's if they are signed, the right
+    /// one's if they are not.
+    fn is_shifted(&self, n: usize) -> bool {
+        self.format == Format::Bytes && self.signed[n] == (n == 0)
     }
 
     fn source<'a>(
@@ -129,47 +229,38 @@ impl NarrowProductProgram {
         steps: &'a [isize],
     ) -> PanelSource<'a> {
         let (size, signed) = (self.sizes[n], self.signed[n]);
-        let flips = self.format == Format::Bytes && signed == (n == 0);
-        PanelSource { ptr, rows, steps, size, signed, flip: if flips { 0x80 } else { 0 } }
+        PanelSource {
+            ptr,
+            rows,
+            steps,
+            size,
+            signed,
+            flip: if self.is_shifted(n) { 0x80 } else { 0 },
+        }
     }
 
-    /// Values added to each row and to each column of the output to undo what was added to bytes: the left operand is
-    /// `x + 128` if it is signed, the right `y - 128` if it is not. `None` if nothing was.
+    /// Numbers added to each row of the output to undo what was added to bytes: the left operand is `x + 128` if it is
+    /// signed, the right `y - 128` if it is not. Columns have their part in [`pack_right`](Self::pack_right).
     ///
     /// # Safety
-    /// The panels of these rows and columns are packed, with that many groups.
-    unsafe fn shifts(
+    /// The panels of these rows are packed, with that many groups.
+    unsafe fn sums_of_rows(
         &self,
-        panels: &Panels,
-        [rows, columns]: [usize; 2],
-        [groups, steps]: [usize; 2],
-    ) -> Option<[Vec<i32>; 2]> {
-        let (less, more) = (self.signed[0], !self.signed[1]);
-        if self.format != Format::Bytes || !(less || more) {
-            return None;
+        panel: impl Fn(usize) -> *mut u32,
+        rows: usize,
+        groups: usize,
+        steps: usize,
+    ) -> Vec<i32> {
+        let mut sums = vec![0; rows.next_multiple_of(ROWS)];
+        if self.is_shifted(1) {
+            let both = if self.is_shifted(0) { (steps as i32).wrapping_mul(128 * 128) } else { 0 };
+            for (n, part) in sums.chunks_mut(ROWS).enumerate() {
+                // SAFETY: guaranteed by the caller.
+                unsafe { (self.kernels.sums_of_rows)(panel(n), groups, part) };
+                part.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(128).wrapping_sub(both));
+            }
         }
-        let both = if less && more { (steps as i32).wrapping_mul(128 * 128) } else { 0 };
-        let mut of_rows = vec![0; rows.next_multiple_of(ROWS)];
-        let mut of_columns = vec![0; columns.next_multiple_of(COLUMNS)];
-        for (n, part) in of_rows.chunks_mut(ROWS).enumerate().filter(|_| more) {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                (self.kernels.sums_of_rows)(panels.left.add(n * pitch(groups) * ROWS), groups, part)
-            };
-            part.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(128).wrapping_sub(both));
-        }
-        for (n, part) in of_columns.chunks_mut(COLUMNS).enumerate().filter(|_| less) {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                (self.kernels.sums_of_columns)(
-                    panels.right.add(n * pitch(groups) * COLUMNS),
-                    groups,
-                    part,
-                )
-            };
-            part.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(-128));
-        }
-        Some([of_rows, of_columns])
+        sums
     }
 
     /// Writes a tile, or adds it to the output.
@@ -201,31 +292,39 @@ impl NarrowProductProgram {
         }
     }
 
-    /// Rows of a block: all blocks have about as many, and there are at least `parts` of them.
-    fn block_rows(&self, parts: usize) -> usize {
-        let parts = parts.max(self.rows.len().div_ceil(NARROW_ROWS));
-        self.rows.len().div_ceil(parts).next_multiple_of(ROWS)
+    /// Groups of a number of steps.
+    fn groups(&self, steps: usize) -> usize {
+        steps.div_ceil(self.format.steps())
     }
 
-    /// Groups of the left operand's panels.
-    fn left_groups(&self) -> usize {
-        let rows = self.rows.len().min(NARROW_ROWS).next_multiple_of(ROWS);
-        rows * self.pitch()
+    /// Steps of a block.
+    pub(super) fn block_steps(&self) -> usize {
+        NARROW_GROUPS * self.format.steps()
     }
 
     /// Groups from one panel to the next, at most.
     fn pitch(&self) -> usize {
-        pitch(self.steps.len().min(NARROW_STEPS).div_ceil(self.format.steps()))
+        pitch(self.groups(self.steps.len().min(self.block_steps())))
     }
 
-    /// Bytes of the panels of a task.
-    pub(super) fn bytes(&self) -> usize {
-        let columns = self.columns.len().min(NARROW_COLUMNS).next_multiple_of(COLUMNS);
-        4 * (self.left_groups() + columns * self.pitch())
+    /// Bytes of the panels of the left operand of a task.
+    pub(super) fn left_bytes(&self) -> usize {
+        let rows = self.rows.len().min(NARROW_ROWS).next_multiple_of(ROWS);
+        size_of::<u32>() * rows * self.pitch()
+    }
+
+    /// Columns of the panels of the right operand.
+    fn padded_columns(&self) -> usize {
+        self.columns.len().min(NARROW_COLUMNS).next_multiple_of(COLUMNS)
+    }
+
+    /// Bytes of the panels of the right operand, and of what belongs to their columns.
+    pub(super) fn right_bytes(&self) -> usize {
+        size_of::<u32>() * self.padded_columns() * (1 + self.pitch())
     }
 }
 
-/// The part of index `n` of a list in parts of `size`.
-fn block(all: &[[isize; 2]], n: usize, size: usize) -> &[[isize; 2]] {
-    &all[n * size..all.len().min((n + 1) * size)]
+/// The offsets of a list in one operand.
+fn of(all: &[[isize; 2]], n: usize) -> Vec<isize> {
+    all.iter().map(|each| each[n]).collect()
 }
