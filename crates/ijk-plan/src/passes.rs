@@ -1,6 +1,6 @@
 //! The passes in their order: each is a mechanism that rewrites a [`Graph`], not a list of spellings.
 
-use crate::algebra::{extremes, hoist, log_sums, prefix, product, scales, scatter};
+use crate::algebra::{extremes, hoist, log_products, log_sums, prefix, product, scales, scatter};
 use crate::canonical::{equal, fuse, lanes, regions, selections, signs, simplify};
 use crate::domain::{bounds, peel, quotients, split};
 use crate::graph::Graph;
@@ -40,7 +40,7 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 25] = [
+pub(crate) const PASSES: [Pass; 26] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
     // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
@@ -69,7 +69,9 @@ pub(crate) const PASSES: [Pass; 25] = [
     Pass::new("prefix factors", prefix::move_factors_out),
     // Needs that, and comes before products, which would contract n² points. Leaves scans.
     Pass::new("prefixes", prefix::scan_prefixes),
-    // Needs scans to be found, and values whole. Leaves no log-add-exp that reduces or scans.
+    // Needs scans to be found, and values whole. Leaves sums of products, and what is too small for them.
+    Pass::new("log products", log_products::factor).skipped_from(Pressure::High),
+    // Needs that. Leaves no log-add-exp that reduces or scans.
     Pass::new("log sums", log_sums::lower),
     // Needs scans to be found. Leaves scatters without reduced axes; the reductions may be contractions.
     Pass::new("scatters", scatter::reduce_first).skipped_from(Pressure::High),

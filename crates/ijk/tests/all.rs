@@ -19,6 +19,7 @@ mod et_suite;
 mod examples;
 mod i_loops;
 mod large;
+mod log_products;
 mod macros;
 mod narrow;
 mod operations;

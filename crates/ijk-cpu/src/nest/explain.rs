@@ -180,6 +180,9 @@ impl TileNest {
             Sink::Store { moved: true, .. } => {
                 "axes that are contiguous to each other are copied as one"
             }
+            Sink::Reduce(ReduceSpec { needed: Some(_), .. }) => {
+                "a block of outputs that all lack the condition is not reduced"
+            }
             Sink::Rows(_) => "positions are computed once for a row, and rows are prefetched",
             _ => return None,
         };

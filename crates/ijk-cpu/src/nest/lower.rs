@@ -371,11 +371,26 @@ impl Lowering<'_> {
             chunk,
             chunks,
             copier: Copier::new(self.nest.store.dtype, self.level),
+            needed: self.needed(reducer, geometry),
             existing,
             size: t.size(),
             out: steps.collect(),
             rows: None,
         })
+    }
+
+    /// The place of the condition of a value that is the reducer's start elsewhere, if reduced axes do not move it.
+    fn needed(&self, reducer: Reducer, geometry: &Geometry) -> Option<Place> {
+        let Reducer::Monoid(monoid) = reducer else { return None };
+        let &Node::Select(condition, _, other) = self.nest.body.last()? else { return None };
+        let Node::Load(load) = self.nest.body[condition.0 as usize] else { return None };
+        let start = scalar::identity(monoid, self.value_type());
+        let stays = |l: &super::geometry::Loop| !l.axis.reduced || l.axis.loads[load as usize] == 0;
+        let skips = self.nest.start == Start::Covered
+            && constant(self.nest, other).is_some_and(|other| other.same_bits(start))
+            && geometry.loops.iter().all(stays);
+        let base = self.nest.loads[load as usize].base;
+        skips.then(|| place(self, geometry, base, |axis| axis.loads[load as usize]))
     }
 
     /// The kernels of a reducer, its initial value, and true if results depend on the order by rounding.

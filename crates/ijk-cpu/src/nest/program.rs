@@ -429,6 +429,8 @@ pub(super) struct ReduceSpec {
     pub(super) chunks: usize,
     /// Copy of results to the output.
     pub(super) copier: Copier,
+    /// Bools of the outputs: the start is the result of a block in which none is true, without reducing it.
+    pub(super) needed: Option<Place>,
     /// Kernels that combine results with the output's elements instead.
     pub(super) existing: Option<FoldKernels>,
     /// Bytes of a value.

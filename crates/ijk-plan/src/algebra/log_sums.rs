@@ -25,7 +25,7 @@ pub(crate) fn lower(graph: &mut Graph) {
     }
 }
 
-fn is_log_sum(stmt: &Stmt) -> bool {
+pub(super) fn is_log_sum(stmt: &Stmt) -> bool {
     stmt.reduce == Some(Reducer::Monoid(Monoid::LogAddExp))
 }
 
@@ -44,16 +44,8 @@ fn reduction(graph: &mut Graph, stmt: Stmt) {
     graph.statements.push(Stmt::map(level, axes.clone(), levels, stmt.span));
     graph.statements.push(sums);
     let mut builder = Builder::default();
-    let mut root = logarithm(&mut builder, (sum, whole.clone()), (level, whole.clone()));
-    let former = match stmt.init {
-        Init::Identity(_) => None,
-        Init::Zero => Some(ExprNode::Const(scalar::identity(Monoid::Add, out.dtype))),
-        Init::From(array) => Some(ExprNode::Access(array, whole)),
-    };
-    if let Some(former) = former {
-        let former = builder.push(former);
-        root = builder.push(ExprNode::Binary(BinaryOp::LogAddExp, former, root));
-    }
+    let root = logarithm(&mut builder, (sum, whole.clone()), (level, whole.clone()));
+    let root = accumulated(&mut builder, (stmt.init, out.dtype), &whole, root);
     let value = builder.finish(root);
     graph.statements.push(Stmt::map(stmt.out, axes, value.nodes, stmt.span));
 }
@@ -100,14 +92,30 @@ fn scan(graph: &mut Graph, stmt: Stmt, along: AxisId) {
     graph.statements.extend(statements);
 }
 
+/// The sum of a result and the initial value of its element.
+pub(super) fn accumulated(
+    builder: &mut Builder,
+    (init, dtype): (Init, DType),
+    place: &[IndexExpr],
+    root: u32,
+) -> u32 {
+    let former = match init {
+        Init::Identity(_) => return root,
+        Init::Zero => ExprNode::Const(scalar::identity(Monoid::Add, dtype)),
+        Init::From(array) => ExprNode::Access(array, place.to_vec()),
+    };
+    let former = builder.push(former);
+    builder.push(ExprNode::Binary(BinaryOp::LogAddExp, former, root))
+}
+
 /// The statement with another monoid, output and value.
-fn reduced(stmt: &Stmt, monoid: Monoid, out: ArrayId, value: Expr) -> Stmt {
+pub(super) fn reduced(stmt: &Stmt, monoid: Monoid, out: ArrayId, value: Expr) -> Stmt {
     let (init, reduce) = (Init::Identity(monoid), Some(Reducer::Monoid(monoid)));
     Stmt { out, init, reduce, value, ..stmt.clone() }
 }
 
 /// `exp(value - level)`.
-fn exponential(value: &Expr, (level, at): (ArrayId, Vec<IndexExpr>)) -> Expr {
+pub(super) fn exponential(value: &Expr, (level, at): (ArrayId, Vec<IndexExpr>)) -> Expr {
     let mut builder = Builder::default();
     let value = builder.push_all(value);
     let level = builder.push(ExprNode::Access(level, at));
@@ -117,7 +125,7 @@ fn exponential(value: &Expr, (level, at): (ArrayId, Vec<IndexExpr>)) -> Expr {
 }
 
 /// `ln(sum) + level`.
-fn logarithm(
+pub(super) fn logarithm(
     builder: &mut Builder,
     (sum, at): (ArrayId, Vec<IndexExpr>),
     (level, place): (ArrayId, Vec<IndexExpr>),
@@ -129,7 +137,7 @@ fn logarithm(
 }
 
 /// The nearest finite number; NaN stays NaN.
-fn clamped((array, at): (ArrayId, Vec<IndexExpr>), dtype: DType) -> Vec<ExprNode> {
+pub(super) fn clamped((array, at): (ArrayId, Vec<IndexExpr>), dtype: DType) -> Vec<ExprNode> {
     let (least, greatest) = match dtype {
         DType::F32 => (Scalar::F32(f32::MIN), Scalar::F32(f32::MAX)),
         _ => (Scalar::F64(f64::MIN), Scalar::F64(f64::MAX)),

@@ -6,6 +6,7 @@
 
 pub(crate) mod extremes;
 pub(crate) mod hoist;
+pub(crate) mod log_products;
 pub(crate) mod log_sums;
 pub(crate) mod prefix;
 pub(crate) mod product;

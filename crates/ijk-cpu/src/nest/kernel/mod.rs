@@ -27,7 +27,9 @@ pub(crate) use chain::{
 pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::TileKernel;
-pub(crate) use moves::{Ascends, MoveKernels, all_hold, ascends, in_range, iota, moves, within};
+pub(crate) use moves::{
+    Ascends, MoveKernels, all_hold, any_of, ascends, in_range, iota, moves, within,
+};
 pub(crate) use random::draws;
 pub(crate) use relative::{RelativeScan, relative};
 pub(crate) use rows::{FoldRowsTo, RowsTo, fold_rows_to, fold_scaled_rows};

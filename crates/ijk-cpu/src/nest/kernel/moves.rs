@@ -223,6 +223,17 @@ pub(crate) unsafe fn all_hold(bools: *const bool, count: usize) -> bool {
     bools.iter().fold(1, |all, holds| all & holds) == 1
 }
 
+/// Returns true if one of `count` bools is true.
+///
+/// # Safety
+/// `bools` has `count` elements.
+#[inline(always)]
+pub(crate) unsafe fn any_of(bools: *const bool, count: usize) -> bool {
+    // SAFETY: guaranteed by the caller; a bool is a byte.
+    let bools = unsafe { std::slice::from_raw_parts(bools.cast::<u8>(), count) };
+    bools.iter().fold(0, |any, holds| any | holds) == 1
+}
+
 /// Returns true if offsets are in ascending order.
 ///
 /// # Safety

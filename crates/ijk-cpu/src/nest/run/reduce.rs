@@ -1,6 +1,6 @@
 //! Execution of reductions: tiles to accumulators, and accumulators to the output.
 
-use super::super::kernel::{FoldKernels, fault};
+use super::super::kernel::{FoldKernels, any_of, fault};
 use super::super::program::*;
 use super::super::reduce::Accumulators;
 use super::{Axes, Worker};
@@ -58,7 +58,11 @@ impl Worker<'_> {
         let outputs = self.outputs(spec);
         // SAFETY: the accumulators are in this worker's scratch memory.
         let mut sums = unsafe { Accumulators::new(spec, outputs, base) };
-        if let Some(rows) = self.nest.rows_in_place(spec) {
+        let needed = spec.needed.as_ref();
+        // SAFETY: the check of the nest ensures that the condition's elements exist for the whole domain.
+        if needed.is_some_and(|place| unsafe { !self.is_needed(place) }) {
+            // The accumulators hold the start.
+        } else if let Some(rows) = self.nest.rows_in_place(spec) {
             // SAFETY: the present block is within the loops.
             unsafe { self.take_rows(&rows, range, &mut sums) };
         } else {
@@ -67,6 +71,17 @@ impl Worker<'_> {
         }
         // SAFETY: guaranteed by the caller.
         unsafe { sums.total(result) };
+    }
+
+    /// Returns true if a condition holds for an output of the present block.
+    ///
+    /// # Safety
+    /// The condition's bools exist.
+    unsafe fn is_needed(&self, condition: &Place) -> bool {
+        let first = self.address(condition).cast_const();
+        let strides = &condition.inner[self.kept.clone()];
+        // SAFETY: guaranteed by the caller.
+        unsafe { any_holds(first.cast(), self.kept_extents(), strides) }
     }
 
     /// Reduces a range of the reduced blocks tile by tile.
@@ -183,6 +198,25 @@ impl Worker<'_> {
             }
             let from = CopySide { ptr: values.cast_const(), strides: &dense };
             spec.copier.copy(&extents, CopySide { ptr: out, strides: &spec.out }, from);
+        }
+    }
+}
+
+/// Returns true if a bool at the strides is true.
+///
+/// # Safety
+/// `first` is the first of these bools, all of which are initialised.
+unsafe fn any_holds(first: *const bool, extents: &[usize], strides: &[isize]) -> bool {
+    match (extents, strides) {
+        // SAFETY: guaranteed by the caller.
+        ([], _) | (_, []) => unsafe { first.read() },
+        // SAFETY: guaranteed by the caller: they are contiguous.
+        (&[extent], [1]) => unsafe { any_of(first, extent) },
+        (&[extent, ref extents @ ..], &[stride, ref strides @ ..]) => {
+            (0..extent as isize).any(|n| {
+                // SAFETY: guaranteed by the caller.
+                unsafe { any_holds(first.wrapping_offset(n * stride), extents, strides) }
+            })
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn idiom(rng: &mut Rng) -> String {
         .replace("<few>", &rng.between(0, 3).to_string())
 }
 
-const IDIOMS: [&str; 28] = [
+const IDIOMS: [&str; 29] = [
     // Sums of many.
     "left[i,k] = RANDOM(0, 5, FLOAT)
 right[k,j] = RANDOM(0, 5, FLOAT)
@@ -26,6 +26,15 @@ most[k % 7] =max left[i,k]
 DIMS(i) = 23
 DIMS(k) = 60
 DIMS(j) IN [<side>, 14]
+",
+    // Products of exponentials, some of them without a common greatest term.
+    "left[i,k] = RANDOM(-1, 1, FLOAT)
+right[k,j] = RANDOM(-1, 1, FLOAT)
+out[i,j] =logaddexp <few> * 150 * left[i,k] + <side> * right[k,j]
+
+DIMS(i) = 24
+DIMS(k) = 60
+DIMS(j) = 30
 ",
     // Valid convolution, linear in the input.
     "input[batch,ipos,ichan] = RANDOM(0, 10, FLOAT)

@@ -28,6 +28,7 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "+(ki*jk)~ji", arguments: &["k i", "j k"], types: ANY },
     Idiom { source: "+(bik*bkj)~bij", arguments: &["b i k", "b k j"], types: ANY },
     Idiom { source: "<(ik+kj)~ij", arguments: &["i k", "k j"], types: ORDERED },
+    Idiom { source: "@logaddexp(ik+kj)~ij", arguments: &["i k", "k j"], types: REAL },
     Idiom { source: ">(ik*kj)~ij", arguments: &["i k", "k j"], types: ORDERED },
     Idiom { source: ">(ik<kj)~ij", arguments: &["i k", "k j"], types: ORDERED },
     Idiom { source: "ik-jk~ijk . ijk^2~ijk . +ijk~ij", arguments: &["i k", "j k"], types: NUMBER },

@@ -196,35 +196,12 @@ impl ReducedProduct {
 
     /// Groups terms by axes.
     fn group(&mut self, value: &Expr, terms: &Terms, algebra: &Algebra) {
-        let mut groups: Vec<(Axes, Vec<Expr>, Vec<Expr>)> = Vec::new();
-        for term in &terms.all {
-            let expr = extract(&value.nodes, term.root);
-            if matches!(expr.nodes[..], [ExprNode::Const(x)] if same_bits(x, algebra.one())) {
-                continue;
-            }
-            let axes = axes_in(&expr);
-            if axes.iter().all(|axis| self.all_kept.contains(axis)) {
-                let side = if term.inverse {
-                    &mut self.post_ops.divisors
-                } else {
-                    &mut self.post_ops.factors
-                };
-                side.push(expr);
-                continue;
-            }
-            let at = groups.iter().position(|(other, ..)| *other == axes).unwrap_or_else(|| {
-                groups.push((axes, Vec::new(), Vec::new()));
-                groups.len() - 1
-            });
-            let side = if term.inverse { &mut groups[at].2 } else { &mut groups[at].1 };
-            side.push(expr);
-        }
-        let factor = |(axes, factors, divisors): &(Axes, Vec<Expr>, Vec<Expr>)| Factor {
-            axes: axes.clone(),
-            value: quotient(algebra, factors, divisors),
-            guards: Vec::new(),
-        };
-        self.factors = groups.iter().map(factor).collect();
+        let TermGroups { groups, kept: [factors, divisors] } =
+            TermGroups::of(value, terms, algebra, &self.all_kept);
+        self.post_ops.factors = factors;
+        self.post_ops.divisors = divisors;
+        let factor = |(axes, value)| Factor { axes, value, guards: Vec::new() };
+        self.factors = groups.into_iter().map(factor).collect();
     }
 
     /// Distributes guards to factors by their axes: to those that would be out of bounds otherwise, since a 0 there
@@ -264,6 +241,41 @@ impl ReducedProduct {
 
     fn points(&self, axes: &[u32]) -> u64 {
         axes.iter().fold(1, |n, &axis| n.saturating_mul(self.extents[axis as usize]))
+    }
+}
+
+/// Terms of a product by their axes.
+pub(super) struct TermGroups {
+    /// The product of the terms of each set of axes of which some are reduced.
+    pub(super) groups: Vec<(Axes, Expr)>,
+    /// Factors and divisors over kept axes alone.
+    pub(super) kept: [Vec<Expr>; 2],
+}
+
+impl TermGroups {
+    pub(super) fn of(value: &Expr, terms: &Terms, algebra: &Algebra, of_output: &[u32]) -> Self {
+        let mut groups: Vec<(Axes, [Vec<Expr>; 2])> = Vec::new();
+        let mut kept = [Vec::new(), Vec::new()];
+        for term in &terms.all {
+            let expr = extract(&value.nodes, term.root);
+            if matches!(expr.nodes[..], [ExprNode::Const(x)] if same_bits(x, algebra.one())) {
+                continue;
+            }
+            let (axes, side) = (axes_in(&expr), usize::from(term.inverse));
+            if axes.iter().all(|axis| of_output.contains(axis)) {
+                kept[side].push(expr);
+                continue;
+            }
+            let at = groups.iter().position(|(other, _)| *other == axes).unwrap_or_else(|| {
+                groups.push((axes, [Vec::new(), Vec::new()]));
+                groups.len() - 1
+            });
+            groups[at].1[side].push(expr);
+        }
+        let joined = |(axes, [factors, divisors]): (Axes, [Vec<Expr>; 2])| {
+            (axes, quotient(algebra, &factors, &divisors))
+        };
+        Self { groups: groups.into_iter().map(joined).collect(), kept }
     }
 }
 
