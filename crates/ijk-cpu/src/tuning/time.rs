@@ -470,6 +470,9 @@ pub(crate) const NARROW_ROWS: usize = 480;
 /// Columns of a block of a product of narrow elements, whose packed panels all threads share in L3.
 pub(crate) const NARROW_COLUMNS: usize = 2048;
 
+/// Bytes of packed columns from which threads share them.
+pub(crate) const NARROW_SHARED_BYTES: usize = 128 << 10;
+
 /// Panels of columns that are packed together: a line of bytes.
 pub(crate) const PACKED_PANELS: usize = 2;
 

@@ -3,7 +3,7 @@
 //! A panel of the left operand has `ROWS` groups for each group of steps, one of the right `COLUMNS`. A microkernel
 //! multiplies two panels, and writes the sums of a tile of `ROWS` by `COLUMNS`.
 
-use super::pack::{NarrowPacking, NarrowSums, packing, summing};
+use super::pack::{NarrowPacking, NarrowSums, pack_rows, packing, summing};
 use crate::simd::{Level, leveled};
 
 /// Rows of a tile.
@@ -115,7 +115,7 @@ pub(super) fn kernels(format: Format, level: Level) -> (Format, NarrowKernels) {
     let (format, multiply) = choose(format, level);
     let kernels = NarrowKernels {
         multiply,
-        pack_rows: packing::<ROWS>(level),
+        pack_rows: pack_rows::<ROWS>,
         pack_columns: packing::<COLUMNS>(level),
         sums_of_rows: summing::<ROWS, false>(level),
         sums_of_columns: summing::<COLUMNS, true>(level),

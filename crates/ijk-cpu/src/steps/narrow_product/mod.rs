@@ -139,7 +139,7 @@ impl NarrowProductProgram {
     /// Upper bound of its scratch memory.
     pub(crate) fn need(&self) -> Need {
         let (left, right) = (self.left_bytes() as u64, self.right_bytes() as u64);
-        match self.batches.len() == 1 && self.columns.len() <= NARROW_COLUMNS {
+        match self.shares() && self.batches.len() == 1 && self.columns.len() <= NARROW_COLUMNS {
             true => Need { shared: right, each: left },
             false => Need { shared: 0, each: left + right },
         }

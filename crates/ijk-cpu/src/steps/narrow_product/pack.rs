@@ -29,6 +29,19 @@ pub(super) fn pitch(groups: usize) -> usize {
 pub(super) type NarrowPacking =
     unsafe fn(format: Format, source: &PanelSource<'_>, to: *mut u32) -> ();
 
+/// Packs panels of rows at the baseline: wider levels would gather and scatter the groups of a few rows.
+///
+/// # Safety
+/// As for [`NarrowPacking`].
+pub(super) unsafe fn pack_rows<const W: usize>(
+    format: Format,
+    source: &PanelSource<'_>,
+    to: *mut u32,
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { pack::<W>(format, source, to) }
+}
+
 leveled!(packing, pack, [const W: usize], [W],
     (format: Format, source: &PanelSource<'_>, to: *mut u32) -> ());
 

@@ -9,7 +9,7 @@ use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::{Workers, cut};
 use crate::tuning::order::NARROW_GROUPS;
 use crate::tuning::time::{
-    NARROW_COLUMNS, NARROW_GROUP, NARROW_ROWS, PACKED_PANELS, UNITS_PER_THREAD,
+    NARROW_COLUMNS, NARROW_GROUP, NARROW_ROWS, NARROW_SHARED_BYTES, PACKED_PANELS, UNITS_PER_THREAD,
 };
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,27 +71,36 @@ impl NarrowProductProgram {
         let threads = if workers.are_worth(self.cost) { workers.threads() } else { 1 };
         let blocks = self.columns.len().div_ceil(NARROW_COLUMNS);
         let units = self.batches.len() * blocks;
+        let few = units < threads * UNITS_PER_THREAD;
+        let panels = self.rows.len().div_ceil(ROWS);
+        // Threads pack what is small rather than wait for each other.
+        let parts = if few && !self.shares() { panels.min(threads.div_ceil(units)) } else { 1 };
         let refused = AtomicUsize::new(0);
         let unit = |n: usize, workers: &Workers| {
             let tensors = &tensors;
+            let (part, n) = (n % parts, n / parts);
             let offsets = self.batches[n / blocks];
-            let part = NarrowTensors {
+            let of_batch = NarrowTensors {
                 left: tensors.left.wrapping_offset(offsets[0]),
                 right: tensors.right.wrapping_offset(offsets[1]),
                 out: tensors.out.wrapping_offset(offsets[2]),
             };
             let first = n % blocks * NARROW_COLUMNS;
-            let end = self.columns.len().min(first + NARROW_COLUMNS);
-            // SAFETY: guaranteed by the caller.
-            let done = unsafe { self.unit(part, &self.columns[first..end], workers, scratch) };
+            let columns = &self.columns[first..self.columns.len().min(first + NARROW_COLUMNS)];
+            let rows = &self.rows[panels_of(self.rows.len(), part, parts)];
+            // SAFETY: guaranteed by the caller; other units have other rows or columns.
+            let done = unsafe { self.unit(of_batch, [rows, columns], workers, scratch) };
             if let Err(bytes) = done {
                 refused.store(bytes, Ordering::Relaxed);
             }
         };
-        match units < threads * UNITS_PER_THREAD {
+        match few && self.shares() {
             // All threads share what is packed of the right operand.
             true => (0..units).for_each(|n| unit(n, &workers.at_most(threads))),
-            false => workers.at_most(threads).parallel_for(units, |n| unit(n, &workers.at_most(1))),
+            false => {
+                let one = workers.at_most(1);
+                workers.at_most(threads).parallel_for(units * parts, |n| unit(n, &one));
+            }
         }
         match refused.into_inner() {
             0 => Ok(()),
@@ -99,17 +108,17 @@ impl NarrowProductProgram {
         }
     }
 
-    /// Computes some columns of a batch of the output. The right operand is packed once for all rows.
+    /// Computes some rows and columns of a batch of the output. The right operand is packed once for all rows.
     ///
     /// # Errors
     /// If memory for panels cannot be allocated: the number of bytes.
     ///
     /// # Safety
-    /// As for [`run`](Self::run); no other task writes these columns.
+    /// As for [`run`](Self::run); no other task writes these rows and columns.
     unsafe fn unit(
         &self,
         tensors: NarrowTensors,
-        columns: &[[isize; 2]],
+        [rows, columns]: [&[[isize; 2]]; 2],
         workers: &Workers,
         scratch: &ScratchPool,
     ) -> Result<(), usize> {
@@ -117,9 +126,8 @@ impl NarrowProductProgram {
         let of_columns = memory.as_ptr().cast::<i32>();
         let right = memory.as_ptr().cast::<u32>().wrapping_add(self.padded_columns());
         let panels = columns.len().div_ceil(COLUMNS);
-        let rows = self.rows.len().div_ceil(ROWS);
-        let parts = self.rows.len().div_ceil(NARROW_ROWS).next_multiple_of(workers.threads());
-        let parts = parts.min(rows);
+        let parts = rows.len().div_ceil(NARROW_ROWS).next_multiple_of(workers.threads());
+        let parts = parts.min(rows.len().div_ceil(ROWS));
         let refused = AtomicUsize::new(0);
         for (number, steps) in self.steps.chunks(self.block_steps()).enumerate() {
             let adds = number > 0;
@@ -131,11 +139,10 @@ impl NarrowProductProgram {
                 unsafe { self.pack_right(&block, panels) }
             });
             workers.parallel_for(parts, |n| {
-                let at = |part: usize| self.rows.len().min(cut(rows, part, parts) * ROWS);
                 let Some(memory) = scratch.try_take(self.left_bytes()) else {
                     return refused.store(self.left_bytes(), Ordering::Relaxed);
                 };
-                let rows = &self.rows[at(n)..at(n + 1)];
+                let rows = &rows[panels_of(rows.len(), n, parts)];
                 // SAFETY: guaranteed by the caller; all panels are packed, and the memory has room for those of the
                 // rows, which no other task computes.
                 unsafe { self.multiply(&block, rows, memory.as_ptr().cast()) };
@@ -292,6 +299,11 @@ impl NarrowProductProgram {
         }
     }
 
+    /// Returns true if threads share the packed right operand.
+    pub(super) fn shares(&self) -> bool {
+        self.right_bytes() > NARROW_SHARED_BYTES
+    }
+
     /// Groups of a number of steps.
     fn groups(&self, steps: usize) -> usize {
         steps.div_ceil(self.format.steps())
@@ -322,6 +334,12 @@ impl NarrowProductProgram {
     pub(super) fn right_bytes(&self) -> usize {
         size_of::<u32>() * self.padded_columns() * (1 + self.pitch())
     }
+}
+
+/// The part of an index of rows in parts of about as many panels.
+fn panels_of(rows: usize, part: usize, parts: usize) -> Range<usize> {
+    let at = |part: usize| rows.min(cut(rows.div_ceil(ROWS), part, parts) * ROWS);
+    at(part)..at(part + 1)
 }
 
 /// The offsets of a list in one operand.
