@@ -18,6 +18,8 @@ const TEST: &str = "ijk-cpu random_programs";
 /// The crate that all others with bugs use, and what is added to it.
 const HOME: &str = "crates/ijk-types/src/lib.rs";
 const QUESTION: &str = r#"
+extern crate self as ijk_types;
+
 /// Returns true if the bug of that number is planted.
 #[doc(hidden)]
 pub fn planted(bug: usize) -> bool {

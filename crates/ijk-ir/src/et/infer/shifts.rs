@@ -82,8 +82,8 @@ fn only(checked: &Checked, index: &Index) -> Option<ShapeId> {
         Event::Access(Access { .. }, _) => nested = true,
         Event::Name(..) => {}
     });
-    match shapes[..] {
-        [one] if !nested => Some(one),
+    match shapes.as_slice() {
+        &[one] if !nested => Some(one),
         _ => None,
     }
 }
