@@ -4,7 +4,7 @@
 use crate::EvalError;
 use crate::reference::order;
 use crate::reference::surface::advance;
-use crate::reference::value::{Value, as_i64, position, zero};
+use crate::reference::value::{Value, as_i64, zero};
 use ijk_ir::core::{
     Access, Axis, IndexExpr, Init, Instance, Program, ProgramItem, ScalarNode, Statement,
 };
@@ -86,7 +86,8 @@ impl<'a> Memory<'a> {
             states.push(self.get(state.before.0)?.clone());
         }
         let passes = self.instance.passes[n] as usize;
-        let mut all: Vec<Vec<Vec<Scalar>>> = vec![vec![Vec::new(); passes]; states.len()];
+        let kept = if own.all { passes } else { 0 };
+        let mut all: Vec<Vec<Vec<Scalar>>> = vec![vec![Vec::new(); kept]; states.len()];
         for number in 0..passes {
             let pass = if own.descending { passes - 1 - number } else { number };
             for (state, value) in own.states.iter().zip(&states) {
@@ -103,7 +104,9 @@ impl<'a> Memory<'a> {
             self.items(body)?;
             for ((state, value), all) in own.states.iter().zip(&mut states).zip(&mut all) {
                 *value = self.get(state.next.0)?.clone();
-                all[pass].extend_from_slice(&value.data);
+                if own.all {
+                    all[pass].extend_from_slice(&value.data);
+                }
             }
             if let Some(until) = own.until
                 && self.get(until.0)?.data.first() == Some(&Scalar::Bool(true))
@@ -133,13 +136,15 @@ impl<'a> Memory<'a> {
             return self.ordered(statement, &extents, order, out);
         }
         let mut combiner = Combiner::new(statement, out.data.len())?;
+        let mut formula = Formula::new(self, statement);
         let mut point = vec![0; extents.len()];
+        let mut indices = vec![0; extents.len()];
         if extents.contains(&0) {
             return Ok(out);
         }
         loop {
-            let indices: Vec<i64> = point.iter().map(|&i| i as i64).collect();
-            self.visit(statement, &indices, &mut combiner, &mut out)?;
+            indices.iter_mut().zip(&point).for_each(|(to, &i)| *to = i as i64);
+            self.visit(&mut formula, &indices, &mut combiner, &mut out)?;
             if !advance(&mut point, &extents) {
                 return Ok(out);
             }
@@ -156,6 +161,7 @@ impl<'a> Memory<'a> {
     ) -> Result<Value, EvalError> {
         let axis = reduced_axis(statement)?;
         let last = extents.len() - 1;
+        let mut formula = Formula::new(self, statement);
         let mut point = vec![0; extents.len()];
         if out.data.is_empty() {
             return Ok(out);
@@ -166,7 +172,7 @@ impl<'a> Memory<'a> {
                 (at[axis], at[last]) = (n as i64, place as i64);
                 at
             };
-            let value = |n| self.value(statement, &at(n, 0))?.ok_or(EvalError::Core("a skip"));
+            let value = |n| formula.value(self, &at(n, 0))?.ok_or(EvalError::Core("a skip"));
             let values = (0..extents[axis]).map(value).collect::<Result<Vec<_>, _>>()?;
             for (n, place) in order::places(&values, order.descending).into_iter().enumerate() {
                 if place < extents[last] {
@@ -198,92 +204,45 @@ impl<'a> Memory<'a> {
 
     fn visit(
         &self,
-        statement: &Statement,
+        formula: &mut Formula,
         point: &[i64],
         combiner: &mut Combiner,
         out: &mut Value,
     ) -> Result<(), EvalError> {
-        let Some(to) = self.place(&out.shape, &statement.out_index, point) else { return Ok(()) };
-        if !self.reads_are_in_bounds(statement, point)? {
+        let Statement { out_index, guards, .. } = formula.statement;
+        let Some(to) = self.place(&out.shape, out_index, point) else { return Ok(()) };
+        let inside = |e, extent: u64| {
+            self.index(e, point).and_then(|i| u64::try_from(i).ok()).is_some_and(|i| i < extent)
+        };
+        if !guards.iter().all(|(e, extent)| inside(e, *extent)) {
             return Ok(());
         }
-        let Some(value) = self.value(statement, point)? else { return Ok(()) };
+        let Some(value) = formula.value(self, point)? else { return Ok(()) };
         if value.dtype() != out.dtype && !combiner.gives_positions() {
             return Err(EvalError::Core("a value has another type than its array"));
         }
         combiner.combine(&mut out.data[to], to, value, point)
     }
 
-    /// Returns true if every guard holds and the value's indices are in bounds. Checked before anything is computed: a
-    /// skipped point has no faults.
-    fn reads_are_in_bounds(&self, statement: &Statement, point: &[i64]) -> Result<bool, EvalError> {
-        let inside = |e, extent: u64| {
-            self.index(e, point).and_then(|i| u64::try_from(i).ok()).is_some_and(|i| i < extent)
-        };
-        if !statement.guards.iter().all(|(e, extent)| inside(e, *extent)) {
-            return Ok(false);
-        }
-        for node in &statement.value.nodes {
-            let skipped = match node {
-                ScalarNode::Access(access) => self.element(access, point)?.is_none(),
-                ScalarNode::Index(e) => self.index(e, point).is_none(),
-                _ => false,
-            };
-            if skipped {
-                return Ok(false);
+    /// The value of a number or an extent, which is the same at all points; none for other nodes.
+    fn constant(
+        &self,
+        node: &ScalarNode,
+        statement: &Statement,
+    ) -> Option<Result<Scalar, EvalError>> {
+        let (literal, t) = match node {
+            ScalarNode::Const(literal, t) => (*literal, *t),
+            ScalarNode::Extent(axis, t) => {
+                let n = self.program.statements.iter().position(|s| s.out == statement.out);
+                let Some(n) = n else {
+                    return Some(Err(EvalError::Core("a statement of another program")));
+                };
+                let extent = self.instance.extents[n][axis.0 as usize];
+                (Literal::Integer(extent as i64), *t)
             }
-        }
-        Ok(true)
-    }
-
-    /// The value at a point, if every index is in bounds.
-    fn value(&self, statement: &Statement, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
-        let nodes = &statement.value.nodes;
-        let mut values: Vec<Scalar> = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let of = |id: &ijk_ir::core::ScalarId| values[id.0 as usize];
-            let value = match node {
-                ScalarNode::Access(access) => match self.element(access, point)? {
-                    Some(element) => element,
-                    None => return Ok(None),
-                },
-                ScalarNode::Const(literal, t) => literal.to_scalar(self.resolve(*t, statement)?)?,
-                ScalarNode::Extent(axis, t) => {
-                    let n = self.program.statements.iter().position(|s| s.out == statement.out);
-                    let n = n.ok_or(EvalError::Core("a statement of another program"))?;
-                    let extent = self.instance.extents[n][axis.0 as usize];
-                    Literal::Integer(extent as i64).to_scalar(self.resolve(*t, statement)?)?
-                }
-                ScalarNode::Index(e) => match self.index(e, point) {
-                    Some(value) => Scalar::I64(value),
-                    None => return Ok(None),
-                },
-                ScalarNode::Unary(op, x) => scalar::unary(*op, of(x))?,
-                ScalarNode::Binary(op, x, y) => scalar::binary(*op, of(x), of(y))?,
-                ScalarNode::Select(c, x, y) => {
-                    if of(c) == Scalar::Bool(true) {
-                        of(x)
-                    } else {
-                        of(y)
-                    }
-                }
-                ScalarNode::Random { key, counter, lo, hi } => {
-                    let Some(counter) = self.index(counter, point) else { return Ok(None) };
-                    let bits = random::bits(*key, counter as u64);
-                    match (of(lo), of(hi)) {
-                        (Scalar::I64(lo), Scalar::I64(hi)) => {
-                            Scalar::I64(random::uniform_i64(bits, lo, hi)?)
-                        }
-                        (Scalar::F64(lo), Scalar::F64(hi)) => {
-                            Scalar::F64(random::uniform_f64(bits, lo, hi)?)
-                        }
-                        _ => return Err(EvalError::Core("RANDOM of other types than i64 and f64")),
-                    }
-                }
-            };
-            values.push(value);
-        }
-        values.pop().map(Some).ok_or(EvalError::Core("a statement has no value"))
+            _ => return None,
+        };
+        Some(self.resolve(t).and_then(|t| Ok(literal.to_scalar(t)?)))
     }
 
     fn element(&self, access: &Access, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
@@ -301,14 +260,19 @@ impl<'a> Memory<'a> {
 
     /// Position of an index, if it is in bounds.
     fn place(&self, shape: &[usize], index: &[IndexExpr], point: &[i64]) -> Option<usize> {
-        let component = |e| self.index(e, point).and_then(|i| usize::try_from(i).ok());
-        let index: Vec<usize> = index.iter().map(component).collect::<Option<_>>()?;
-        let inside = shape.iter().zip(&index).all(|(&extent, &i)| i < extent);
-        (inside && shape.len() == index.len()).then(|| position(shape, index))
+        let mut at = 0;
+        for (&extent, e) in shape.iter().zip(index) {
+            let i = usize::try_from(self.index(e, point)?).ok()?;
+            if i >= extent {
+                return None;
+            }
+            at = at * extent + i;
+        }
+        (shape.len() == index.len()).then_some(at)
     }
 
     /// The element type of a term, found among the arrays that have it.
-    fn resolve(&self, term: ijk_ir::core::TypeTerm, _: &Statement) -> Result<DType, EvalError> {
+    fn resolve(&self, term: ijk_ir::core::TypeTerm) -> Result<DType, EvalError> {
         use ijk_ir::core::TypeTerm;
         let known = |wanted: TypeTerm| {
             let at = self.program.arrays.iter().position(|a| a.dtype == wanted)?;
@@ -320,6 +284,81 @@ impl<'a> Memory<'a> {
             TypeTerm::RealOf(v) => known(term).or(known(TypeTerm::Var(v)).map(DType::real)),
         };
         found.ok_or(EvalError::Core("a number has an unknown type"))
+    }
+}
+
+/// The value of a statement, point by point. Numbers are converted once, since a loop runs a statement in every pass.
+struct Formula<'a> {
+    statement: &'a Statement,
+    constants: Vec<Option<Result<Scalar, EvalError>>>,
+    /// Values of the nodes at a point.
+    values: Vec<Scalar>,
+}
+
+impl<'a> Formula<'a> {
+    fn new(memory: &Memory, statement: &'a Statement) -> Self {
+        let nodes = &statement.value.nodes;
+        let constants = nodes.iter().map(|node| memory.constant(node, statement)).collect();
+        Self { statement, constants, values: Vec::with_capacity(nodes.len()) }
+    }
+
+    /// The value at a point, if every index is in bounds. Everything is read before anything is computed: a skipped
+    /// point has no faults.
+    fn value(&mut self, memory: &Memory, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
+        match self.read(memory, point)? {
+            true => self.compute(memory, point),
+            false => Ok(None),
+        }
+    }
+
+    /// Reads elements and indices; false if one is out of bounds.
+    fn read(&mut self, memory: &Memory, point: &[i64]) -> Result<bool, EvalError> {
+        self.values.clear();
+        for node in &self.statement.value.nodes {
+            let found = match node {
+                ScalarNode::Access(access) => memory.element(access, point)?,
+                ScalarNode::Index(e) => memory.index(e, point).map(Scalar::I64),
+                // Computed later.
+                _ => Some(Scalar::Bool(false)),
+            };
+            let Some(found) = found else { return Ok(false) };
+            self.values.push(found);
+        }
+        Ok(true)
+    }
+
+    fn compute(&mut self, memory: &Memory, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
+        for (n, node) in self.statement.value.nodes.iter().enumerate() {
+            let of = |id: &ijk_ir::core::ScalarId| self.values[id.0 as usize];
+            self.values[n] = match node {
+                ScalarNode::Access(_) | ScalarNode::Index(_) => continue,
+                ScalarNode::Const(..) | ScalarNode::Extent(..) => match &self.constants[n] {
+                    Some(constant) => constant.clone()?,
+                    None => return Err(EvalError::Core("a number has no value")),
+                },
+                ScalarNode::Unary(op, x) => scalar::unary(*op, of(x))?,
+                ScalarNode::Binary(op, x, y) => scalar::binary(*op, of(x), of(y))?,
+                ScalarNode::Select(c, x, y) => match of(c) == Scalar::Bool(true) {
+                    true => of(x),
+                    false => of(y),
+                },
+                ScalarNode::Random { key, counter, lo, hi } => {
+                    let Some(counter) = memory.index(counter, point) else { return Ok(None) };
+                    drawn(random::bits(*key, counter as u64), of(lo), of(hi))?
+                }
+            };
+        }
+        let value = self.values.last().copied();
+        value.map(Some).ok_or(EvalError::Core("a statement has no value"))
+    }
+}
+
+/// A random number between two bounds.
+fn drawn(bits: u64, lo: Scalar, hi: Scalar) -> Result<Scalar, EvalError> {
+    match (lo, hi) {
+        (Scalar::I64(lo), Scalar::I64(hi)) => Ok(Scalar::I64(random::uniform_i64(bits, lo, hi)?)),
+        (Scalar::F64(lo), Scalar::F64(hi)) => Ok(Scalar::F64(random::uniform_f64(bits, lo, hi)?)),
+        _ => Err(EvalError::Core("RANDOM of other types than i64 and f64")),
     }
 }
 

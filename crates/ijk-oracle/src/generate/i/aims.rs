@@ -124,12 +124,17 @@ const AIMS: &[Aim] = &[
     aim("@argmin(k-k)~.", &["k", "k"], REAL, "k1100-3000", Uniform),
 ];
 
-/// Reductions of several chunks, whose results are combined.
+/// Reductions of several chunks, whose results are combined; and long loops.
 const LONG: &[Aim] = &[
     aim("+k~.", &["k"], COMPLEX_TOO, "k270000-330000", Uniform),
     aim("+k~.", &["k"], INTEGER, "k270000-330000", Small),
     aim("+(k-k)~.", &["k", "k"], NUMBER, "k270000-330000", Small),
     aim("@argmin k~.", &["k"], REAL, "k270000-330000", Uniform),
+    // Loops of many passes, each of which does little.
+    aim("@repeat{40000} (i*3~i . i+1~i)", &["i"], INTEGER, "i1-2", Small),
+    aim("@fold i+i~i", &["i", "t i"], NUMBER, "i1-2 t9000-40000", Small),
+    aim("@scan (i>i~i)", &["i", "t i"], ORDERED, "i1-2 t9000-40000", Small),
+    aim("@until{65536} (i+1~i . (I & (>i~. . .@gt 30000~.)))", &["i"], FOUR_BYTES, "i1-2", Small),
 ];
 
 /// Arrays out of cache, whose rows are processed by sweeps.

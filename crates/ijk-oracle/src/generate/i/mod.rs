@@ -14,7 +14,10 @@ pub use print::print;
 
 use super::{Flavour, Input, Layout, Rng, data};
 use crate::Value;
-use crate::reference::surface::Array;
+use crate::reference::surface::{Array, points};
+
+/// Most points of a random program in all passes of its loops, so that no program takes more than a second or two.
+const MOST_POINTS: usize = 2_000_000;
 
 /// A program with arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +46,11 @@ impl Case {
             50..550 => return Some(aims::small(rng)),
             _ => {}
         }
+        let case = Self::by_chance(rng)?;
+        (case.points() <= MOST_POINTS).then_some(case)
+    }
+
+    fn by_chance(rng: &mut Rng) -> Option<Self> {
         let most_points = rng.weighted(&[(50, 256), (32, 4000), (17, 30_000), (1, 150_000)]);
         let (source, arrays) = if rng.chance(0.12) {
             let (source, arrays) = idioms::idiom(rng, most_points)?;
@@ -53,6 +61,14 @@ impl Case {
         };
         let inputs = inputs(rng, &arrays);
         Some(Self { source, inputs })
+    }
+
+    /// The number of points that an evaluation visits, in all passes; 0 for a case that is ill-formed.
+    pub(crate) fn points(&self) -> usize {
+        let (program, _) = ijk_syntax::parse(&self.source);
+        let array = |input: &Input| (input.value.dtype, input.value.shape.clone());
+        let arrays: Vec<Array> = self.inputs.iter().map(array).collect();
+        points(&program, &arrays).unwrap_or(0)
     }
 
     /// The arguments' elements.

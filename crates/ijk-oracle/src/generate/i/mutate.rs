@@ -2,7 +2,7 @@
 
 use super::build::{bracket, int, minus, name, number, plain, plus, product, times, var};
 use super::data::{self, Flavour, Input};
-use super::{Case, Rng, mistakes, print};
+use super::{Case, MOST_POINTS, Rng, mistakes, print};
 use ijk_syntax::Function;
 use ijk_syntax::ast::{
     ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Letter, NodeId, NodeKind, Number,
@@ -11,20 +11,30 @@ use ijk_syntax::ast::{
 use ijk_types::DType;
 
 impl Case {
-    /// The case with a mistake or two in its program or its arguments.
+    /// The case with a mistake or two in its program or its arguments. Changes for which an evaluation visits many more
+    /// points are left out.
     pub fn mutated(&self, rng: &mut Rng) -> Self {
-        let mut case = self.clone();
-        match rng.below(1000) {
-            0..24 => return mistakes::beyond(rng),
-            24..290 => return mistakes::mistake(rng),
-            _ => {}
+        loop {
+            match rng.below(1000) {
+                0..24 => return mistakes::beyond(rng),
+                24..290 => return mistakes::mistake(rng),
+                _ => {}
+            }
+            let case = self.changed(rng);
+            if case.points() <= MOST_POINTS.max(self.points()) {
+                return if rng.chance(0.15) { case.mutated(rng) } else { case };
+            }
         }
+    }
+
+    fn changed(&self, rng: &mut Rng) -> Self {
+        let mut case = self.clone();
         match rng.below(20) {
             0..=3 => mutate_arguments(rng, &mut case.inputs),
             4 | 5 => case.source = mutate_text(rng, &case.source),
             _ => case.source = mutate_program(rng, &case.source),
         }
-        if rng.chance(0.15) { case.mutated(rng) } else { case }
+        case
     }
 }
 

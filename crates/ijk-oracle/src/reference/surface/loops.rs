@@ -117,8 +117,7 @@ pub(super) fn run(
     passes: Option<u64>,
     domains: &mut Vec<Vec<usize>>,
 ) -> Result<Vec<Bounded>, EvalError> {
-    let signature = |array: &&Bounded| (array.dtype, array.shape.clone());
-    let shapes: Vec<Array> = arguments.iter().map(signature).collect();
+    let shapes: Vec<Array> = arguments.iter().map(|a| a.array()).collect();
     signatures(own, &shapes, body, passes)?;
     let passes = count(passes)?;
     if passes > MOST_PASSES {

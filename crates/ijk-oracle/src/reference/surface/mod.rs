@@ -26,6 +26,7 @@ use combine::{CallKind, Calls, Checked};
 use extents::{Extents, Partial};
 use ijk_syntax::ast::Program;
 use ijk_types::DType;
+use std::cell::OnceCell;
 
 /// Type and shape of an array.
 pub(crate) type Array = (DType, Vec<usize>);
@@ -60,6 +61,11 @@ impl Bounded {
     fn exact(value: &Value) -> Self {
         let cells = value.data.iter().copied().map(Cell::exact).collect();
         Self { dtype: value.dtype, shape: value.shape.clone(), cells }
+    }
+
+    /// Its type and shape.
+    fn array(&self) -> Array {
+        (self.dtype, self.shape.clone())
     }
 
     /// The values in the specified order.
@@ -105,6 +111,42 @@ pub(crate) fn shapes(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, 
     signatures(&calls, inputs, &extents)
 }
 
+/// The number of points of all domains, in all passes of loops; each pass counts as a few points.
+pub(crate) fn points(program: &Program, inputs: &[Array]) -> Result<usize, EvalError> {
+    let checked = Checked::of(program)?;
+    let calls = checked.calls()?;
+    let shapes: Vec<&[usize]> = inputs.iter().map(|input| &input.1[..]).collect();
+    if inputs.len() != calls.inputs {
+        let (found, expected) = (inputs.len(), calls.inputs);
+        return Err(EvalError::Arity { what: "arguments", found, expected });
+    }
+    points_of_calls(&calls, &solve(&calls, &shapes)?)
+}
+
+fn points_of_calls(calls: &Calls, solved: &[SolvedCall]) -> Result<usize, EvalError> {
+    let mut points: usize = 0;
+    for (call, solved) in calls.calls.iter().zip(solved) {
+        let more = match (&call.kind, solved) {
+            (CallKind::Index(form), SolvedCall::Index(extents, _)) => {
+                let domain = extents.domain(form)?;
+                let empty = domain.contains(&0);
+                if empty { 0 } else { domain.iter().fold(1, |n, &m| usize::saturating_mul(n, m)) }
+            }
+            (CallKind::Loop(own), SolvedCall::Loop(body, passes)) => {
+                let passes = passes.unwrap_or(0).try_into().unwrap_or(usize::MAX);
+                let pass = points_of_calls(&own.body, body)?.saturating_add(POINTS_OF_PASS);
+                pass.saturating_mul(passes)
+            }
+            _ => unreachable!("calls are solved in order"),
+        };
+        points = points.saturating_add(more);
+    }
+    Ok(points)
+}
+
+/// Points that take as long as what a pass does besides its points.
+const POINTS_OF_PASS: usize = 16;
+
 /// Types and shapes of the outputs.
 fn signatures(
     calls: &Calls,
@@ -115,7 +157,7 @@ fn signatures(
     for (call, solved) in calls.calls.iter().zip(solved) {
         let arguments: Vec<Array> = call.arguments.iter().map(|&h| arrays[h].clone()).collect();
         match (&call.kind, solved) {
-            (CallKind::Index(form), SolvedCall::Index(extents)) => {
+            (CallKind::Index(form), SolvedCall::Index(extents, _)) => {
                 let Signature { dtype, shape, .. } = signature(form, &arguments, extents)?;
                 arrays.push((dtype, shape));
             }
@@ -131,7 +173,8 @@ fn signatures(
 /// Extents of a call: those of its letters, or of a loop the extents of its body and the number of passes.
 #[derive(Clone, Debug)]
 enum SolvedCall {
-    Index(Extents),
+    /// The signature is found once: the arguments of all passes of a loop have the same types and shapes.
+    Index(Extents, OnceCell<Signature>),
     Loop(Vec<SolvedCall>, Option<u64>),
 }
 
@@ -163,7 +206,7 @@ fn solve_calls(
         match &call.kind {
             CallKind::Index(form) => {
                 let (found, shape) = solve_call(form, given, names)?;
-                all.push(SolvedCall::Index(found));
+                all.push(SolvedCall::Index(found, OnceCell::new()));
                 shapes.push(shape);
             }
             CallKind::Loop(own) => {
@@ -219,9 +262,17 @@ fn run_calls(
         let arguments: Vec<&Bounded> =
             call.arguments.iter().map(|&handle| &arrays[handle]).collect();
         match (&call.kind, solved) {
-            (CallKind::Index(form), SolvedCall::Index(extents)) => {
-                let result = point::apply(form, &arguments, extents)?;
-                domains.push(extents.domain(form)?);
+            (CallKind::Index(form), SolvedCall::Index(extents, known)) => {
+                let signature = match known.get() {
+                    Some(signature) => signature,
+                    None => {
+                        let arguments: Vec<Array> = arguments.iter().map(|a| a.array()).collect();
+                        let found = signature(form, &arguments, extents)?;
+                        known.get_or_init(|| found)
+                    }
+                };
+                let result = point::apply(form, &arguments, signature)?;
+                domains.push(signature.domain.clone());
                 arrays.push(result);
             }
             (CallKind::Loop(own), SolvedCall::Loop(body, passes)) => {

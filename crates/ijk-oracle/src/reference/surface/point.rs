@@ -28,18 +28,17 @@ pub struct Bounded {
 /// Most points of an expression, and most elements of its output.
 const MOST_POINTS: usize = 1 << 28;
 
-/// The value of an expression for its arguments.
+/// The value of an expression for its arguments, which have that signature.
 pub(crate) fn apply(
     form: &Form,
     arguments: &[&Bounded],
-    extents: &Extents,
+    signature: &Signature,
 ) -> Result<Bounded, EvalError> {
-    let arrays: Vec<Array> = arguments.iter().map(|a| (a.dtype, a.shape.clone())).collect();
-    let Signature { shape, domain, types, .. } = signature(form, &arrays, extents)?;
-    let values = Points { form, arguments, types: &types, domain: &domain };
+    let Signature { shape, domain, types, .. } = signature;
+    let values = Points { form, arguments, types, domain };
     match form.reduce {
-        None => map(&values, shape),
-        Some(reducer) => merge(&values, shape, reducer),
+        None => map(&values, shape.clone()),
+        Some(reducer) => merge(&values, shape.clone(), reducer),
     }
 }
 
@@ -189,13 +188,16 @@ impl Points<'_> {
         let compile = |e: &Affine| e.compile(&self.form.letters);
         let output: Vec<Compiled> = self.form.output.iter().map(compile).collect();
         let reads = self.reads()?;
+        let mut operands = Vec::with_capacity(reads.len());
         let mut point = vec![0; self.domain.len()];
         if self.domain.contains(&0) {
             return Ok(());
         }
         loop {
             let to = position(shape, output.iter().map(|e| e.at(&point) as usize));
-            visit(to, &point, self.value(&reads, &point)?)?;
+            operands.clear();
+            operands.extend(reads.iter().map(|read| read.at(&point)));
+            visit(to, &point, self.value(&operands, &point)?)?;
             if !advance(&mut point, self.domain) {
                 return Ok(());
             }
@@ -227,13 +229,12 @@ impl Points<'_> {
         }
     }
 
-    fn value(&self, reads: &[LeafValue], point: &[usize]) -> Result<Cell, EvalError> {
-        let operands: Vec<Cell> = reads.iter().map(|read| read.at(point)).collect();
+    fn value(&self, operands: &[Cell], point: &[usize]) -> Result<Cell, EvalError> {
         let letter = |l: char| {
             let axis = self.form.letters.iter().position(|&other| other == l);
             point[axis.expect("a letter of the expression")] as i64
         };
-        let body = tree_value(&self.form.body, &operands, &letter)?;
+        let body = tree_value(&self.form.body, operands, &letter)?;
         match self.form.outer {
             Some(outer) => cell::apply(outer, &[body], letter),
             None => Ok(body),
@@ -250,8 +251,15 @@ fn tree_value(
     match tree {
         Tree::Operand(n) => Ok(operands[*n]),
         Tree::Apply(map, parts) => {
-            let parts = parts.iter().map(|part| tree_value(part, operands, letter));
-            cell::apply(*map, &parts.collect::<Result<Vec<_>, _>>()?, letter)
+            let value = |part| tree_value(part, operands, letter);
+            match &parts[..] {
+                [x] => cell::apply(*map, &[value(x)?], letter),
+                [x, y] => cell::apply(*map, &[value(x)?, value(y)?], letter),
+                parts => {
+                    let cells = parts.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+                    cell::apply(*map, &cells, letter)
+                }
+            }
         }
     }
 }
