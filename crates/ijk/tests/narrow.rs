@@ -1,7 +1,7 @@
 //! Products of narrow elements, and casts around reductions, against plain loops.
 
 use ijk::half::bf16;
-use ijk::ndarray::{Array2, Array3, Ix2, Ix3, ShapeBuilder};
+use ijk::ndarray::{Array1, Array2, Array3, Ix0, Ix2, Ix3, ShapeBuilder};
 
 /// Numbers that repeat after long.
 fn numbers(seed: u32) -> impl FnMut() -> u32 {
@@ -81,6 +81,21 @@ fn brain_floats_are_rounded_once() -> Result<(), ijk::Error> {
         });
         assert_eq!(ijk::einsum("ij,jk->ik", [&a, &b])?.into_array::<bf16, Ix2>()?, exact);
         assert_eq!(ijk::i("+(ik*kj)~ij")?.apply_one::<bf16, Ix2, _>((&a, &b))?, exact);
+    }
+    Ok(())
+}
+
+/// What a reduction of another type combines is rounded before it is converted.
+#[test]
+fn conversions_are_rounded_as_written() -> Result<(), ijk::Error> {
+    let ones = Array1::from_elem(300, 1.0);
+    for sum in ["+(@f64(@f16 i-1e-7))~.", "@f16 i~i . i-1e-7~i . @f64 i~i . +i~."] {
+        let found: f64 = ijk::i(sum)?.apply_one::<f64, Ix0, _>((&ones,))?.into_scalar();
+        assert_eq!(found, 300.0, "{sum}");
+    }
+    for most in [">(@i32(@bf16 i-1e-7))~.", "@bf16 i~i . i-1e-7~i . @i32 i~i . >i~."] {
+        let found: i32 = ijk::i(most)?.apply_one::<i32, Ix0, _>((&ones,))?.into_scalar();
+        assert_eq!(found, 1, "{most}");
     }
     Ok(())
 }

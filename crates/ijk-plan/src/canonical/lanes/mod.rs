@@ -92,10 +92,12 @@ fn push_map(
 /// Adds the statements for one with narrow types.
 fn lower(graph: &mut Graph, stmt: Stmt) {
     let root = stmt.value.nodes.len() as u32 - 1;
+    let out = graph.array(stmt.out).dtype;
     let reduces = matches!(stmt.reduce, Some(Reducer::Monoid(_)));
-    let mut lanes = Lanes::new(graph, &stmt.value, !reduces);
+    // A reduction of another type combines what is converted, so that is rounded as written.
+    let mut lanes = Lanes::new(graph, &stmt.value, !(reduces && is_narrow(out)));
     match stmt.reduce {
-        Some(Reducer::Monoid(monoid)) if is_narrow(graph.array(stmt.out).dtype) => {
+        Some(Reducer::Monoid(monoid)) if is_narrow(out) => {
             let at = match monoid {
                 Monoid::Max | Monoid::Min => lanes.ordered(root),
                 _ => lanes.wide(root),

@@ -101,10 +101,28 @@ fn computed_from(value: &Expr, types: &[DType]) -> Few<Source> {
     sources
 }
 
+/// For each node whether it must have the value that is written: a conversion of it to another type shows a rounding.
+fn converted(value: &Expr, types: &[DType], computed: &[Source]) -> Few<bool> {
+    let mut shown: Few<bool> = Few::from_elem(false, value.nodes.len());
+    for at in (0..value.nodes.len()).rev() {
+        let node = &value.nodes[at];
+        let converts = |x: u32| match *node {
+            ExprNode::Unary(UnaryOp::Cast(to), _) => {
+                let narrow = Source::Narrow(to) == computed[x as usize];
+                to != types[x as usize].lanes() && !narrow
+            }
+            _ => false,
+        };
+        node.children().for_each(|x| shown[x as usize] |= shown[at] || converts(x));
+    }
+    shown
+}
+
 fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
     let types = graph.node_types(value);
     let used = used_bits(value, &types);
     let computed = computed_from(value, &types);
+    let shown = converted(value, &types, &computed);
     let mut builder = Builder::default();
     let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
     // Nodes that have other values than as written: what is beyond the narrow type is cut later.
@@ -116,7 +134,10 @@ fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
                     let whole = wide.is_integer() && narrow.is_integer();
                     let unused = whole && used[at].min(bits(wide)) <= bits(narrow);
                     let float = is_narrow(narrow) && narrow.is_float();
-                    let rounded = sums && float && computed[y as usize] == Source::Narrow(narrow);
+                    let rounded = sums
+                        && float
+                        && !shown[at]
+                        && computed[y as usize] == Source::Narrow(narrow);
                     let same = !uncut[y as usize] && holds(value, &types, y, narrow);
                     uncut[at] = !same && (unused || rounded);
                     (same || uncut[at]).then_some(y)

@@ -13,6 +13,8 @@ enum LaneForm {
     Stored,
     /// The node has the wide type, and a value that the narrow type has.
     Exact,
+    /// The node has type `f32`, and was not rounded to the narrow type.
+    Unrounded,
     /// The node has the wide integer type; its low bits are those of the value.
     Wrapped,
 }
@@ -29,7 +31,7 @@ struct Lane {
 pub(super) struct Lanes {
     builder: Builder,
     lanes: Few<Lane>,
-    /// Operations on floating-point numbers are rounded to the narrow type.
+    /// Operations on floating-point numbers are rounded to the narrow type; otherwise only what is converted.
     rounds: bool,
 }
 
@@ -177,6 +179,7 @@ impl Lanes {
         let form = match (left.form, right.form) {
             (LaneForm::Stored, LaneForm::Stored) => LaneForm::Stored,
             (LaneForm::Wrapped, _) | (_, LaneForm::Wrapped) => LaneForm::Wrapped,
+            (LaneForm::Unrounded, _) | (_, LaneForm::Unrounded) => LaneForm::Unrounded,
             _ => LaneForm::Exact,
         };
         let [yes, no] = match form {
@@ -255,7 +258,7 @@ impl Lanes {
                 let x = self.exact(x);
                 let at = self.unary(op, x);
                 let exact = matches!(op, Im | Neg | Abs | Sign | Floor | Ceil | Round);
-                self.rounded(at, dtype, exact)
+                self.rounded(at, dtype, exact && lane.form != LaneForm::Unrounded)
             }
         }
     }
@@ -263,21 +266,36 @@ impl Lanes {
     /// An operator on two floating-point numbers.
     fn float_operator(&mut self, op: BinaryOp, x: u32, y: u32) -> Lane {
         let dtype = self.lane(x).dtype;
+        let exact = matches!(op, BinaryOp::Max | BinaryOp::Min)
+            && [x, y].into_iter().all(|n| self.lane(n).form != LaneForm::Unrounded);
         let [x, y] = [self.exact(x), self.exact(y)];
         let at = self.binary(op, x, y);
-        self.rounded(at, dtype, matches!(op, BinaryOp::Max | BinaryOp::Min))
+        self.rounded(at, dtype, exact)
     }
 
     /// The result of an operation in `f32`, which is rounded to the narrow type unless it has the value.
     fn rounded(&mut self, at: u32, dtype: DType, exact: bool) -> Lane {
-        match exact || !self.rounds {
-            true => Lane { at, dtype, form: LaneForm::Exact },
-            false => Lane { at: self.narrowed(at, dtype), dtype, form: LaneForm::Stored },
+        match (exact, self.rounds) {
+            (true, _) => Lane { at, dtype, form: LaneForm::Exact },
+            (false, false) => Lane { at, dtype, form: LaneForm::Unrounded },
+            (false, true) => Lane { at: self.narrowed(at, dtype), dtype, form: LaneForm::Stored },
         }
     }
 
     /// A cast.
     fn cast(&mut self, n: u32, to: DType) -> Lane {
+        let lane = self.lane(n);
+        if lane.dtype == to || lane.form != LaneForm::Unrounded {
+            return self.cast_as_it_is(n, to);
+        }
+        let rounded = Lane { at: self.stored(n), form: LaneForm::Stored, ..lane };
+        self.lanes[n as usize] = rounded;
+        let cast = self.cast_as_it_is(n, to);
+        self.lanes[n as usize] = lane;
+        cast
+    }
+
+    fn cast_as_it_is(&mut self, n: u32, to: DType) -> Lane {
         let from = self.lane(n).dtype;
         match to {
             _ if from == to => self.lane(n),
