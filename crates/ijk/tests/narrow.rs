@@ -1,7 +1,7 @@
 //! Products of narrow elements, and casts around reductions, against plain loops.
 
 use ijk::half::bf16;
-use ijk::ndarray::{Array1, Array2, Array3, Ix0, Ix2, Ix3, ShapeBuilder};
+use ijk::ndarray::{Array1, Array2, Array3, Ix0, Ix2, Ix3, ShapeBuilder, arr0};
 
 /// Numbers that repeat after long.
 fn numbers(seed: u32) -> impl FnMut() -> u32 {
@@ -93,6 +93,11 @@ fn conversions_are_rounded_as_written() -> Result<(), ijk::Error> {
         let found: f64 = ijk::i(sum)?.apply_one::<f64, Ix0, _>((&ones,))?.into_scalar();
         assert_eq!(found, 300.0, "{sum}");
     }
+    // The base of the logarithm is 1, so that the quotient is NaN, and not great.
+    let most: u32 = ijk::i(">(@u32(@bf16 i$(1e-7+@bf16(.))))~.")?
+        .apply_one::<u32, Ix0, _>((&ones, &arr0(1.0)))?
+        .into_scalar();
+    assert_eq!(most, 0);
     for most in [">(@i32(@bf16 i-1e-7))~.", "@bf16 i~i . i-1e-7~i . @i32 i~i . >i~."] {
         let found: i32 = ijk::i(most)?.apply_one::<i32, Ix0, _>((&ones,))?.into_scalar();
         assert_eq!(found, 1, "{most}");

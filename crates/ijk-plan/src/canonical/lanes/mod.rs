@@ -95,7 +95,8 @@ fn lower(graph: &mut Graph, stmt: Stmt) {
     let out = graph.array(stmt.out).dtype;
     let reduces = matches!(stmt.reduce, Some(Reducer::Monoid(_)));
     // A reduction of another type combines what is converted, so that is rounded as written.
-    let mut lanes = Lanes::new(graph, &stmt.value, !(reduces && is_narrow(out)));
+    let rounds_once = reduces && is_narrow(out) && out.is_float();
+    let mut lanes = Lanes::new(graph, &stmt.value, !rounds_once);
     match stmt.reduce {
         Some(Reducer::Monoid(monoid)) if is_narrow(out) => {
             let at = match monoid {
