@@ -178,6 +178,7 @@ fn intermediate_arrays_keep_the_passes_that_are_read() {
         ("s[t,d] = x[t-1,d]\n    y[t] = s[t,d]", "`s` keeps 1 pass;"),
         ("s[t,d] =max x[t,d]\n    y[t] = s[t,d] * s[t-1,d]", "`s` keeps 2 passes;"),
         ("s[t,d] = x[t,d]\n    y[t] = s[t,d] + EXP(s[t-1,d])", "`s` keeps 2 passes;"),
+        ("s[t,d] = x[t,d]\n    y[t] =* s[t-1,d]", "`s` keeps 2 passes;"),
         // Passes that leave it out would find what others wrote.
         ("s[t,d] = x[t-2,d]\n    y[t] = s[t,d]", "LOOP"),
         ("s[t,d] = x[t+1,d]\n    y[t] = s[t,d]", "LOOP"),
