@@ -6,7 +6,7 @@
 //! itself, and reduced as written, relative to their greatest term. As for all kept conditions, engines skip blocks in
 //! which there are none.
 
-use super::log_sums::{accumulated, clamped, exponential, is_log_sum, logarithm, reduced};
+use super::log_sums::{accumulated, exponential, finite, is_log_sum, logarithm, reduced};
 use super::product::TermGroups;
 use crate::graph::axes::{Axes, restrict, union};
 use crate::graph::expr::Builder;
@@ -112,7 +112,7 @@ impl LogProduct {
         let most = reduced(stmt, Monoid::Max, greatest, value.clone());
         let most = Stmt { out_index: out_index.clone(), ..most };
         graph.statements.push(restrict(most, |axis| axes.contains(&(axis as u32))));
-        (finite(graph, greatest, stmt), out_index)
+        (finite(graph, greatest, stmt.span), out_index)
     }
 
     /// The sums and levels of the elements whose sum of products is too small, each term relative to the greatest one.
@@ -122,7 +122,7 @@ impl LogProduct {
         let condition = ExprNode::Access(small, stmt.out_index.clone());
         let most = selected(&condition, &stmt.value, scalar::identity(Monoid::Max, dtype));
         graph.statements.push(reduced(stmt, Monoid::Max, greatest, most));
-        let level = finite(graph, greatest, stmt);
+        let level = finite(graph, greatest, stmt.span);
         let value = exponential(&stmt.value, (level, stmt.out_index.clone()));
         let value = selected(&condition, &value, scalar::identity(Monoid::Add, dtype));
         graph.statements.push(reduced(stmt, Monoid::Add, sum, value));
@@ -150,16 +150,6 @@ impl LogProduct {
 
 /// An array and the index of an element.
 type Element = (ArrayId, Vec<IndexExpr>);
-
-/// Adds an array with the nearest finite numbers of another.
-fn finite(graph: &mut Graph, array: ArrayId, stmt: &Stmt) -> ArrayId {
-    let info = graph.array(array).clone();
-    let level = graph.new_array(info.dtype, info.shape);
-    let axes = axes_of(graph, level);
-    let numbers = clamped((array, index::of_axes(0..axes.len())), info.dtype);
-    graph.statements.push(Stmt::map(level, axes, numbers, stmt.span));
-    level
-}
 
 /// The value where a condition holds, and `other` elsewhere.
 fn selected(condition: &ExprNode, value: &Expr, other: Scalar) -> Expr {

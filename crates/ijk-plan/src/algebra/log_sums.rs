@@ -8,7 +8,7 @@
 use crate::graph::expr::Builder;
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use crate::layout::reordered::axes_of;
-use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// Runs the pass.
@@ -32,17 +32,14 @@ pub(super) fn is_log_sum(stmt: &Stmt) -> bool {
 /// Adds the statements of a reduction.
 fn reduction(graph: &mut Graph, stmt: Stmt) {
     let out = graph.array(stmt.out).clone();
-    let mut own = || graph.new_array(out.dtype, out.shape.clone());
-    let (greatest, level, sum) = (own(), own(), own());
     let whole = index::of_axes(0..out.shape.len());
+    let greatest = graph.new_array(out.dtype, out.shape.clone());
+    graph.statements.push(reduced(&stmt, Monoid::Max, greatest, stmt.value.clone()));
+    let level = finite(graph, greatest, stmt.span);
+    let sum = graph.new_array(out.dtype, out.shape);
     let value = exponential(&stmt.value, (level, stmt.out_index.clone()));
-    let most = reduced(&stmt, Monoid::Max, greatest, stmt.value.clone());
-    let sums = reduced(&stmt, Monoid::Add, sum, value);
+    graph.statements.push(reduced(&stmt, Monoid::Add, sum, value));
     let axes = axes_of(graph, stmt.out);
-    let levels = clamped((greatest, whole.clone()), out.dtype);
-    graph.statements.push(most);
-    graph.statements.push(Stmt::map(level, axes.clone(), levels, stmt.span));
-    graph.statements.push(sums);
     let mut builder = Builder::default();
     let root = logarithm(&mut builder, (sum, whole.clone()), (level, whole.clone()));
     let root = accumulated(&mut builder, (stmt.init, out.dtype), &whole, root);
@@ -136,8 +133,18 @@ pub(super) fn logarithm(
     builder.push(ExprNode::Binary(BinaryOp::Add, logarithm, level))
 }
 
+/// Adds an array with the nearest finite numbers of another.
+pub(super) fn finite(graph: &mut Graph, array: ArrayId, span: Span) -> ArrayId {
+    let info = graph.array(array).clone();
+    let level = graph.new_array(info.dtype, info.shape);
+    let axes = axes_of(graph, level);
+    let numbers = clamped((array, index::of_axes(0..axes.len())), info.dtype);
+    graph.statements.push(Stmt::map(level, axes, numbers, span));
+    level
+}
+
 /// The nearest finite number; NaN stays NaN.
-pub(super) fn clamped((array, at): (ArrayId, Vec<IndexExpr>), dtype: DType) -> Vec<ExprNode> {
+fn clamped((array, at): (ArrayId, Vec<IndexExpr>), dtype: DType) -> Vec<ExprNode> {
     let (least, greatest) = match dtype {
         DType::F32 => (Scalar::F32(f32::MIN), Scalar::F32(f32::MAX)),
         _ => (Scalar::F64(f64::MIN), Scalar::F64(f64::MAX)),
