@@ -1,8 +1,8 @@
 //! Attention under masks, and contractions with operands gathered by row, against loops: with one thread and several,
 //! with infinities and NaN at masked positions.
 
-use ijk::et::Bindings;
-use ijk::{Engine, Tensor};
+use crate::common::programs;
+use ijk::Tensor;
 
 const BATCH: usize = 2;
 const QUERIES: usize = 530;
@@ -20,20 +20,10 @@ fn numbers(seed: u64, n: usize) -> Vec<f32> {
     std::iter::repeat_with(next).take(n).collect()
 }
 
-/// The result `y` of a program, the same for one thread and several.
+/// The elements of the result `y` of a program.
 fn run(source: &str, bound: &[(&str, &Tensor)]) -> Vec<f64> {
-    let program = ijk::et(source).unwrap();
-    let on = |threads: usize| {
-        let engine = Engine::builder().threads(threads).build();
-        let mut bindings = Bindings::new();
-        for (name, array) in bound {
-            bindings = bindings.bind(*name, array.view());
-        }
-        program.run_on(&engine, bindings).unwrap().take("y").unwrap()
-    };
-    let (one, several) = (on(1), on(3));
-    assert_eq!(one.as_bytes(), several.as_bytes(), "{source}");
-    one.as_slice::<f32>().unwrap().iter().map(|&x| x.into()).collect()
+    let found = programs::run(source, bound, false);
+    found.as_slice::<f32>().unwrap().iter().map(|&x| x.into()).collect()
 }
 
 /// Queries, keys and values.

@@ -1,8 +1,8 @@
 //! Reductions over all positions up to one, as they are written in Einsum Tuple, and periodic indices,
 //! against loops: of several types, layouts and numbers of threads.
 
-use ijk::et::Bindings;
-use ijk::{Engine, Tensor};
+use crate::common::programs;
+use ijk::Tensor;
 
 const ROWS: usize = 3;
 const LENGTH: usize = 1100;
@@ -32,20 +32,8 @@ fn elements(x: &Tensor) -> Vec<f64> {
     }
 }
 
-/// The result `y` of a program on `x`, the same for one thread and several.
 fn run(source: &str, bound: &[(&str, &Tensor)]) -> Tensor {
-    let program = ijk::et(source).unwrap();
-    let on = |threads: usize| {
-        let engine = Engine::builder().threads(threads).build();
-        let mut bindings = Bindings::new();
-        for (name, array) in bound {
-            bindings = bindings.bind(*name, array.view());
-        }
-        program.run_on(&engine, bindings).unwrap().take("y").unwrap()
-    };
-    let (one, several) = (on(1), on(3));
-    assert_eq!(one.as_bytes(), several.as_bytes(), "{source}");
-    one
+    programs::run(source, bound, false)
 }
 
 /// Compares with `expected` of each prefix of each row.

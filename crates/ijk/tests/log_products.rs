@@ -1,9 +1,9 @@
 //! Logarithms of sums of exponentials over sums of several arrays, which are evaluated as products, against loops: where
 //! the greatest terms meet, where they never do, and with infinities and NaN.
 
-use ijk::et::Bindings;
+use crate::common::programs::run;
+use ijk::Tensor;
 use ijk::ndarray::{Array1, Array2, Axis, Ix2};
-use ijk::{Engine, Tensor};
 
 const ROWS: usize = 40;
 const STEPS: usize = 90;
@@ -66,6 +66,7 @@ impl Operands {
             bound.iter().map(|(name, x)| (*name, Tensor::from_array(x.clone()))).collect();
         let finite = bound.iter().flat_map(|(_, x)| x.iter().filter(|x| x.is_finite()));
         let most = 1.0 + finite.fold(0.0, |most: f64, x| most.max(x.abs()));
+        let [single, double] = [&single, &double].map(|all| borrowed(all));
         for strict in [false, true] {
             let got = run(source, &single, strict).into_array::<f32, Ix2>().unwrap();
             close(&got.mapv(f64::from), expected, 2e-6 * most);
@@ -75,19 +76,8 @@ impl Operands {
     }
 }
 
-fn run(source: &str, bound: &[(&str, Tensor)], strict: bool) -> Tensor {
-    let program = ijk::et(source).unwrap();
-    let on = |threads: usize| {
-        let engine = Engine::builder().threads(threads).strict(strict).build();
-        let mut bindings = Bindings::new();
-        for (name, array) in bound {
-            bindings = bindings.bind(*name, array.view());
-        }
-        program.run_on(&engine, bindings).unwrap().take("y").unwrap()
-    };
-    let (one, several) = (on(1), on(3));
-    assert_eq!(one.as_bytes(), several.as_bytes(), "{source}");
-    one
+fn borrowed<'a>(bound: &'a [(&'a str, Tensor)]) -> Vec<(&'a str, &'a Tensor)> {
+    bound.iter().map(|(name, array)| (*name, array)).collect()
 }
 
 fn close(got: &Array2<f64>, expected: &Array2<f64>, error: f64) {

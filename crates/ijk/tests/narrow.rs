@@ -85,7 +85,7 @@ fn brain_floats_are_rounded_once() -> Result<(), ijk::Error> {
     Ok(())
 }
 
-/// What a reduction of another type combines is rounded before it is converted.
+/// A reduction of f64 or of integers rounds f16 and bf16 before it converts them.
 #[test]
 fn conversions_are_rounded_as_written() -> Result<(), ijk::Error> {
     let ones = Array1::from_elem(300, 1.0);

@@ -1,4 +1,6 @@
-//! Engines for random programs.
+//! Engines for random programs, and runs of programs.
+
+pub mod programs;
 
 use ijk::{Engine, Level};
 use ijk_oracle::random::Coverage;
