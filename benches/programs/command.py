@@ -24,7 +24,7 @@ ijk is the Python package, so that calls count as they do for users:
 
 Results are compared with NumPy's in double precision. Every program runs in rounds, each contestant a
 little while in each; its time is the least of all. A ratio above 1 says that ijk is faster
-than the fastest peer. pykeops, pytblis and sesum are in the race where they are installed."""
+than the fastest peer. numba, pykeops, pytblis and sesum are in the race where they are installed."""
 
 
 def main() -> None:

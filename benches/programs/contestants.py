@@ -102,6 +102,16 @@ class Scipy(Numpy):
         self.version = self.names["scipy"].__version__
 
 
+class Numba(Numpy):
+    """Loops that Numba compiles, on one thread as they are written."""
+
+    name = "numba"
+
+    def __init__(self, threads: int):
+        self.names = {"np": np, "jitted": importlib.import_module(".jitted", __package__)}
+        self.version = importlib.import_module("numba").__version__
+
+
 class Keops(Numpy):
     """PyKeOps: reductions of arrays that are not stored."""
 
@@ -169,7 +179,7 @@ class Ijk(Numpy):
         return lambda: f(**data, engine=engine)["y"]
 
 
-CONTESTANTS = {c.name: c for c in (Ijk, Numpy, Torch, Jax, Scipy, Keops, Tblis, Sesum)}
+CONTESTANTS = {c.name: c for c in (Ijk, Numpy, Torch, Jax, Scipy, Numba, Keops, Tblis, Sesum)}
 assert list(CONTESTANTS) == ["ijk", *PEERS]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from peers.case import SMALL, letters
 
 # Libraries besides ijk, in the order of the tables.
-PEERS = ("numpy", "torch", "jax", "scipy", "keops", "tblis", "sesum")
+PEERS = ("numpy", "torch", "jax", "scipy", "numba", "keops", "tblis", "sesum")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Program:
     torch: str | None = None
     jax: str | None = None
     scipy: str | None = None
+    numba: str | None = None
     keops: str | None = None
     tblis: str | None = None
     sesum: str | None = None

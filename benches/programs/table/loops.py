@@ -15,6 +15,7 @@ def recurrence(sizes: str) -> Program:
         dict(x="signed(b, t)", a="positive(b, t)"),
         et=RECURRENCE,
         numpy="np_recurrence(x, a)",
+        numba="jitted.recurrence(x, a)",
         torch="torch_recurrence(x, a)",
         jax="jax_recurrence(x, a)",
         tolerance=1e-3,
@@ -36,6 +37,7 @@ PROGRAMS = [
 
 y""",
         numpy="np_forward(m, e)",
+        numba="jitted.forward(m, e)",
         torch="torch_forward(m, e)",
         tolerance=1e-3,
     ),
@@ -47,6 +49,7 @@ y""",
     y[t,k] =max e[t,k]
     y[t,k] =max y[t-1,l] + m[l,k] + e[t,k]""",
         numpy="np_viterbi(m, e)",
+        numba="jitted.viterbi(m, e)",
         torch="torch_viterbi(m, e)",
         tolerance=1e-3,
     ),
@@ -65,6 +68,7 @@ y
 DIMS(i) = {n} + 1
 DIMS(j) = {m} + 1""",
         numpy="np_edits(a, b)",
+        numba="jitted.edits(a, b)",
     ),
     Program(
         "all shortest paths",
@@ -74,6 +78,7 @@ DIMS(j) = {m} + 1""",
 LOOP k
     y[i,j] min= y[i,k] + y[k,j]""",
         numpy="np_paths(w)",
+        numba="jitted.paths(w)",
         torch="torch_paths(w)",
     ),
     Program(
@@ -122,6 +127,7 @@ LOOP i
 
 y""",
         numpy="np_substitution(l / 64, d, b)",
+        numba="jitted.substitution(l / np.float32(64), d, b)",
         scipy="scipy.linalg.solve_triangular(np.tril(l / 64, -1) + np.diag(d), b, lower=True)",
         tolerance=1e-3,
     ),
@@ -159,6 +165,7 @@ DIMS(i) = 3
 DIMS(j) = 3
 DIMS(step) = 100""",
         numpy="np_life(x, 100)",
+        numba="jitted.life(x, 100)",
         torch="torch_life(x, 100)",
     ),
 ]
