@@ -4,7 +4,7 @@ use crate::Level;
 use crate::contract::kernels::gemv::GemvKernelSet;
 use crate::contract::kernels::microkernel::MicrokernelSet;
 use crate::contract::kernels::panel::{Flags, Prepare, Split};
-use crate::contract::kernels::small::{SmallFn, SmallTable};
+use crate::contract::kernels::small::SmallKernels;
 use crate::simd::lane::{
     Complex, ComposedSemiring, Lane, MulAdd, RareSemiring, Real, Semiring, SumSemiring,
 };
@@ -31,8 +31,8 @@ pub(crate) struct Algebra {
     pub(crate) guarded: bool,
     /// Microkernels of gemv: dot products and axpy.
     pub(crate) rows: GemvKernelSet,
-    /// Microkernel for small unpacked matrices.
-    pub(crate) small: Option<SmallFn>,
+    /// Microkernels for small unpacked matrices.
+    pub(crate) small: SmallKernels,
     /// Transformation of the elements of lhs while packing.
     pub(crate) left: Prepare,
     /// Transformation of the elements of rhs while packing.
@@ -112,7 +112,7 @@ fn plain<L: Lane, P: Semiring<L>>(identity: L::Element) -> Algebra {
         nan_free: |_, _| true,
         guarded: false,
         rows: GemvKernelSet::of::<L, P>(),
-        small: SmallTable::<L, P>::KERNEL,
+        small: SmallKernels::of::<L, P>(),
         left: Prepare::Keep,
         right: Prepare::Keep,
         split: Split::None,

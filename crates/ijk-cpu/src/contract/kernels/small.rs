@@ -57,20 +57,84 @@ const NO_LINES: (*const u8, usize) = (ptr::null(), 0);
 /// output writable.
 pub(crate) type SmallFn = unsafe fn(&SmallArgs);
 
-/// The microkernel of a pair; `None` if it has none. As a constant, so that it is compiled for the pairs that have one
-/// alone.
-pub(crate) struct SmallTable<L, P>(L, P);
+/// The microkernels of a pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SmallKernels {
+    /// For one column.
+    column: Option<SmallFn>,
+    /// For several.
+    columns: Option<SmallFn>,
+}
+
+impl SmallKernels {
+    /// Those of one kind of lane group and one pair.
+    pub(crate) const fn of<L: Lane, P: Semiring<L>>() -> Self {
+        Self { column: SmallTable::<L, P>::COLUMN, columns: SmallTable::<L, P>::COLUMNS }
+    }
+
+    /// The microkernel for a number of columns; `None` if the pair has none.
+    pub(crate) fn for_columns(&self, n: usize) -> Option<SmallFn> {
+        if n == 1 { self.column } else { self.columns }
+    }
+}
+
+/// As constants, so that they are compiled for the pairs that have them alone.
+struct SmallTable<L, P>(L, P);
 
 impl<L: Lane, P: Semiring<L>> SmallTable<L, P> {
-    pub(crate) const KERNEL: Option<SmallFn> = match kernel_set::<L, P>() {
-        KernelSet::Full => Some(run::<L, P>),
+    const COLUMN: Option<SmallFn> = match kernel_set::<L, P>() {
+        KernelSet::Full | KernelSet::Common => Some(one_column::<L, P>),
+        KernelSet::Rare => None,
+    };
+    const COLUMNS: Option<SmallFn> = match kernel_set::<L, P>() {
+        KernelSet::Full => Some(several_columns::<L, P>),
         _ => None,
     };
 }
 
 /// # Safety
+/// As for [`SmallFn`]; there is one column.
+unsafe fn one_column<L: Lane, P: Semiring<L>>(piece: &SmallArgs) {
+    // SAFETY: the caller guarantees that the machine supports the level; the identity is an element.
+    unsafe {
+        let identity = piece.identity.cast::<L::Element>().read_unaligned();
+        let product = SmallProduct { piece, identity, asked: 0 };
+        L::Simd::assume().vectorize(ColumnKernel::<L, P>(product, std::marker::PhantomData));
+    }
+}
+
+/// Multiplies as many groups of rows at a time as registers hold. Few have several sums each, since one would not hide the
+/// latency of a step.
+struct ColumnKernel<'a, L: Lane, P>(SmallProduct<'a, L>, std::marker::PhantomData<P>);
+
+impl<L: Lane, P: Semiring<L>> Kernel for ColumnKernel<'_, L, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let product = self.0;
+        let m = product.piece.rows;
+        let mut row = 0;
+        while row < m {
+            let most = L::Simd::REGISTERS / L::REGISTERS / 2;
+            // SAFETY: only `one_column` above constructs these, and its caller guarantees their contract; the rows are
+            // there.
+            let groups = unsafe {
+                match (m - row).div_ceil(L::LANES).min(most) {
+                    8.. => product.column::<P, 8, 1>(row),
+                    4.. => product.column::<P, 4, 2>(row),
+                    2.. => product.column::<P, 2, 4>(row),
+                    _ => product.column::<P, 1, 4>(row),
+                }
+            };
+            row += groups * L::LANES;
+        }
+    }
+}
+
+/// # Safety
 /// As for [`SmallFn`].
-unsafe fn run<L: Lane, P: Semiring<L>>(piece: &SmallArgs) {
+unsafe fn several_columns<L: Lane, P: Semiring<L>>(piece: &SmallArgs) {
     // SAFETY: the caller guarantees that the machine supports the level; the identity is an element.
     unsafe {
         let identity = piece.identity.cast::<L::Element>().read_unaligned();
@@ -99,7 +163,8 @@ impl<L: Lane, P: Semiring<L>> Kernel for SmallKernel<'_, L, P> {
         let mut row = 0;
         while row < m {
             let groups = groups_of::<L>(m - row);
-            // SAFETY: only `run` above constructs these, and its caller guarantees their contract; the rows are there.
+            // SAFETY: only `several_columns` above constructs these, and its caller guarantees their contract; the rows
+            // are there.
             unsafe {
                 match groups {
                     3 => product.rows::<P, 3>(row),
@@ -131,6 +196,48 @@ pub(crate) const MOST_GROUPS: usize = 3;
 pub(crate) const COLUMNS: usize = 8;
 
 impl<L: Lane> SmallProduct<'_, L> {
+    /// Multiplies `G` groups of rows by the one column, in `U` sums for each; the last group may be partial. Returns `G`.
+    ///
+    /// # Safety
+    /// As for [`SmallFn`]; the rows are there.
+    #[inline(always)]
+    unsafe fn column<P: Semiring<L>, const G: usize, const U: usize>(&self, row: usize) -> usize {
+        let SmallArgs { rows, k, left: (left, left_k), right: (right, right_k), .. } = *self.piece;
+        let last = (rows - row - (G - 1) * L::LANES).min(L::LANES);
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let simd = L::Simd::assume();
+            let mut sums = [[L::splat(simd, self.identity); G]; U];
+            let mut left = left.cast::<L::Element>().add(row);
+            let mut right = right.cast::<L::Element>();
+            for _ in 0..k / U {
+                for u in 0..U {
+                    add_step::<L, P, G>(&mut sums[u], left, right.read(), last);
+                    (left, right) = (left.wrapping_offset(left_k), right.wrapping_offset(right_k));
+                }
+            }
+            for _ in 0..k % U {
+                add_step::<L, P, G>(&mut sums[0], left, right.read(), last);
+                (left, right) = (left.wrapping_offset(left_k), right.wrapping_offset(right_k));
+            }
+            for u in 1..U {
+                for g in 0..G {
+                    sums[0][g] = P::Combine::apply(sums[0][g], sums[u][g]);
+                }
+            }
+            let out = self.piece.out.0.cast::<L::Element>().add(row);
+            for g in 0..G {
+                let (to, mut sum) = (out.add(g * L::LANES), sums[0][g]);
+                let count = if g + 1 < G { L::LANES } else { last };
+                if self.piece.accumulate {
+                    sum = P::Combine::apply(L::read_partial(to, count), sum);
+                }
+                if count == L::LANES { sum.write(to) } else { sum.write_partial(to, count) }
+            }
+        }
+        G
+    }
+
     /// Multiplies `G` groups of rows by all columns; the last group may be partial.
     ///
     /// # Safety
@@ -212,6 +319,30 @@ impl<L: Lane> SmallProduct<'_, L> {
                     if rows == L::LANES { sum.write(to) } else { sum.write_partial(to, rows) }
                 }
             }
+        }
+    }
+}
+
+/// Combines `G` groups of a row of lhs, the last with `last` elements, with a factor. A function, since a closure may be
+/// compiled separately, without the instructions of the level.
+///
+/// # Safety
+/// The elements are readable.
+#[inline(always)]
+unsafe fn add_step<L: Lane, P: Semiring<L>, const G: usize>(
+    sums: &mut [L; G],
+    left: *const L::Element,
+    factor: L::Element,
+    last: usize,
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let factor = L::splat(L::Simd::assume(), factor);
+        for g in 0..G {
+            let from = left.add(g * L::LANES);
+            let all = last == L::LANES || g + 1 < G;
+            let group = if all { L::read(from) } else { L::read_partial(from, last) };
+            sums[g] = P::step(sums[g], group, factor);
         }
     }
 }

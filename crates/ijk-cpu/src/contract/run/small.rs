@@ -3,7 +3,7 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::small::{COLUMNS, NextBatch, SmallArgs};
+use crate::contract::kernels::small::{COLUMNS, NextBatch, SmallArgs, SmallFn};
 use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::small::{LhsCopy, LhsParts, SmallGemm};
@@ -26,7 +26,8 @@ impl SmallGemm {
         tensors: TensorPointers,
         batches: Range<usize>,
     ) -> bool {
-        let Some(kernel) = problem.algebra.small.filter(|_| self.is_one_call()) else {
+        let kernel = self.kernel(problem).filter(|_| self.is_one_call());
+        let Some(kernel) = kernel else {
             return false;
         };
         let batch = &problem.batch;
@@ -61,6 +62,11 @@ impl SmallGemm {
             n += count;
         }
         true
+    }
+
+    /// The microkernel for the columns of the problem.
+    fn kernel(&self, problem: &Problem) -> Option<SmallFn> {
+        problem.algebra.small.for_columns(problem.n.len())
     }
 
     /// Arguments for the first block of k of `rows` rows and all columns of the inner axis.
@@ -178,7 +184,7 @@ impl SmallGemm {
         tensors: TensorPointers,
         mut ahead: Option<&NextBatch>,
     ) {
-        let Some(kernel) = problem.algebra.small else { return };
+        let Some(kernel) = self.kernel(problem) else { return };
         let [(_, right_step, out_step), _] = self.columns;
         let step = |from: *const u8, by: isize| from.cast::<W>().wrapping_offset(by).cast::<u8>();
         for n in 0..outer as isize {

@@ -78,7 +78,8 @@ impl SmallGemm {
         let near = narrow || k.len() <= KC && fits(k, n, right) && fits(m, n, SMALL_BYTES);
         let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
         let dense = m.run(TensorId::Out) == m.len();
-        if !(sides && near && keeps && dense && algebra.small.is_some()) {
+        let kernel = algebra.small.for_columns(n.len());
+        if !(sides && near && keeps && dense && kernel.is_some()) {
             return None;
         }
         let parts = if narrow { LhsParts::whole(problem) } else { LhsParts::of(problem)? };
@@ -156,7 +157,7 @@ pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: TensorId, algebra: &Alge
         && bytes(n) > SMALL_BYTES
         && k.step(right) == Some(1)
         && m.run(TensorId::Out) == m.len()
-        && algebra.small.is_some()
+        && algebra.small.for_columns(n.len()).is_some()
 }
 
 impl LhsParts {

@@ -68,6 +68,18 @@ fn columns_in_ranges_and_rows_in_groups() {
     }
 }
 
+/// One column of every pair: all numbers of groups of rows, the last of which may be partial; rows are contiguous or not.
+#[test]
+fn one_column() {
+    let (mut dice, workers) = (Dice(26), all_workers());
+    for pair in triples() {
+        for m in [1, 7, 16, 33, 50, 64, 100, 130, 200] {
+            let (k, order) = (dice.pick(&[1, 5, 64, 300]), dice.roll(8));
+            check(&task(pair, matrices((m, 1, k), order)), &mut dice, &workers);
+        }
+    }
+}
+
 /// An lhs in place or copied, some rows at a time; the last part may be smaller.
 #[test]
 fn small_matrices_in_parts() {

@@ -57,7 +57,7 @@ pub(super) fn obstacle(problem: &Problem, level: Level) -> Option<Reason> {
     if [m, n, k].iter().any(|bundle| bundle.len() == 0) {
         return Some(Reason::plain("the sum is empty"));
     }
-    if !keeps || algebra.small.is_none() {
+    if !keeps || algebra.small.for_columns(n.len()).is_none() {
         return Some(Reason::plain("these operators and this type have no kernel without packing"));
     }
     let narrow = is_narrow([m, n, k], TensorId::Right, algebra);
