@@ -43,48 +43,108 @@ fn dynamic_programs_of_many_shapes_run_along_diagonals() {
     }
 }
 
-/// All four directions, with reads that need steep diagonals, and an axis beside the loops.
+/// A dynamic program in one of four directions, on diagonals that may be steep, with an axis beside the loops.
+struct Directed {
+    shape: [i64; 2],
+    descending: [bool; 2],
+    steep: bool,
+    /// The update reads the element that it writes.
+    accumulates: bool,
+}
+
+impl Directed {
+    /// Steps to the passes before, and across them.
+    fn steps(&self) -> [i64; 3] {
+        let [up, left] = self.descending.map(|descending| if descending { 1 } else { -1 });
+        [up, left, if self.steep { -left } else { left }]
+    }
+
+    fn source(&self) -> String {
+        let [up, left, across] = self.steps();
+        let [rows, columns] = self.descending.map(|descending| if descending { "-" } else { "" });
+        let first = match self.accumulates {
+            true => format!("y[i,j,c] = x[i,j] + c\nLOOP {rows}i, {columns}j\n"),
+            false => format!("LOOP {rows}i, {columns}j\n    y[i,j,c] = x[i,j] + c\n"),
+        };
+        format!(
+            "{first}    y[i,j,c] += 3 * y[i{up:+},j{across:+},c]\n    y[i,j,c] += y[i,j{left:+},c]\n\n\
+             y\n\nDIMS(c) = 2"
+        )
+    }
+
+    fn expected(&self, x: &Array2<i64>) -> Vec<i64> {
+        let [rows, columns] = self.shape;
+        let [up, left, across] = self.steps();
+        let mut all = vec![0i64; (rows * columns * 2) as usize];
+        let place = |i: i64, j: i64, c: usize| {
+            let inside = (0..rows).contains(&i) && (0..columns).contains(&j);
+            inside.then(|| (i * columns + j) as usize * 2 + c)
+        };
+        let in_order = |n: i64, descending: bool, extent: i64| match descending {
+            true => extent - 1 - n,
+            false => n,
+        };
+        for (row, column, c) in
+            (0..rows * columns * 2).map(|n| (n / (2 * columns), n / 2 % columns, n as usize % 2))
+        {
+            let i = in_order(row, self.descending[0], rows);
+            let j = in_order(column, self.descending[1], columns);
+            let read = |at: Option<usize>| at.map_or(0, |at| all[at]);
+            let far = read(place(i + up, j + across, c)).wrapping_mul(3);
+            let near = read(place(i, j + left, c));
+            let own = x[[i as usize, j as usize]] + c as i64;
+            all[place(i, j, c).unwrap()] = own.wrapping_add(far).wrapping_add(near);
+        }
+        all
+    }
+}
+
+/// All four directions, with reads that need steep diagonals, and an axis beside the loops: in one tile, and in several
+/// that threads divide.
 #[test]
 fn directions_and_steep_diagonals() {
-    let x = Array2::from_shape_fn((23, 31), |(i, j)| ((i * 31 + j) % 17) as i64);
-    for (rows, columns) in [("", ""), ("-", ""), ("", "-"), ("-", "-")] {
-        for steep in [false, true] {
-            let (up, left) =
-                (if rows == "-" { 1 } else { -1 }, if columns == "-" { 1 } else { -1 });
-            let at = |by: i64| match by {
-                1 => "+1",
-                -1 => "-1",
-                _ => "",
-            };
-            let across = if steep { -left } else { left };
-            let source = format!(
-                "LOOP {rows}i, {columns}j\n    y[i,j,c]  = x[i,j] + c\n    y[i,j,c] += 3 * y[i{},j{},c]\n    \
-                 y[i,j,c] += y[i,j{},c]\n\ny\n\nDIMS(c) = 2",
-                at(up),
-                at(across),
-                at(left),
-            );
-            let found = ijk::et(&source).unwrap().run([("x", &x)]).unwrap();
-            let mut expected = vec![0i64; 23 * 31 * 2];
-            let place = |i: i64, j: i64, c: usize| {
-                let inside = (0..23).contains(&i) && (0..31).contains(&j);
-                inside.then(|| (i as usize * 31 + j as usize) * 2 + c)
-            };
-            for row in 0..23i64 {
-                for column in 0..31i64 {
-                    let i = if rows == "-" { 22 - row } else { row };
-                    let j = if columns == "-" { 30 - column } else { column };
-                    for c in 0..2 {
-                        let mut y = x[[i as usize, j as usize]] + c as i64;
-                        let read = |at: Option<usize>| at.map_or(0, |at| expected[at]);
-                        y = y.wrapping_add(read(place(i + up, j + across, c)).wrapping_mul(3));
-                        y = y.wrapping_add(read(place(i, j + left, c)));
-                        expected[place(i, j, c).unwrap()] = y;
-                    }
-                }
+    let sides = [false, true];
+    let all =
+        sides.map(|rows| sides.map(|columns| sides.map(|s| sides.map(|a| (rows, columns, s, a)))));
+    let all = all.into_iter().flatten().flatten().flatten();
+    for (rows, columns, steep, accumulates) in all {
+        for shape in [[23, 31], [700, 600]] {
+            let x = Array2::from_shape_fn(shape.map(|n| n as usize), |(i, j)| {
+                ((i * 31 + j) % 17) as i64
+            });
+            let directed = Directed { shape, descending: [rows, columns], steep, accumulates };
+            let (source, expected) = (directed.source(), directed.expected(&x));
+            for threads in [1, 3] {
+                let engine = Engine::builder().threads(threads).build();
+                let found = ijk::et(&source).unwrap().run_on(&engine, [("x", &x)]).unwrap();
+                assert!(found["y"].as_slice::<i64>() == Some(&expected[..]), "{shape:?} {source}");
             }
-            assert_eq!(found["y"].as_slice::<i64>(), Some(&expected[..]), "{source}");
         }
+    }
+}
+
+/// In some passes the assignment is left out, so that the others accumulate.
+#[test]
+fn diagonals_with_passes_that_only_accumulate() {
+    let (rows, columns) = (300, 400);
+    let x = Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 37 + j) % 11) as i64);
+    let source = "y[i,j] = x[i,j]\nLOOP i, j\n    y[i,j]  = 2 * x[i-60,j-3]\n    y[i,j] += y[i-1,j]\n    \
+                  y[i,j] += y[i,j-1]\n\ny";
+    let mut expected = x.clone();
+    for i in 0..rows {
+        for j in 0..columns {
+            if i >= 60 && j >= 3 {
+                expected[[i, j]] = 2 * x[[i - 60, j - 3]];
+            }
+            let above = if i > 0 { expected[[i - 1, j]] } else { 0 };
+            let left = if j > 0 { expected[[i, j - 1]] } else { 0 };
+            expected[[i, j]] = expected[[i, j]].wrapping_add(above).wrapping_add(left);
+        }
+    }
+    for threads in [1, 3] {
+        let engine = Engine::builder().threads(threads).build();
+        let found = ijk::et(source).unwrap().run_on(&engine, [("x", &x)]).unwrap();
+        assert!(found["y"].as_slice::<i64>() == expected.as_slice());
     }
 }
 

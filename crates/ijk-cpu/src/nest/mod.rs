@@ -8,7 +8,7 @@
 //! * [`body`] lowers nodes to instructions, [`lower`] the nest to a program,
 //! * [`rows`] finds nests that move whole rows, which have their own execution,
 //! * [`run`] executes tiles, [`reduce`] combines partial results, [`launch`] distributes blocks among threads,
-//!   [`sorted`] and [`copies`] combine values at computed places.
+//!   [`standing`] runs a short nest many times, [`sorted`] and [`copies`] combine values at computed places.
 
 mod body;
 mod copies;
@@ -23,6 +23,7 @@ mod reduce;
 mod rows;
 mod run;
 mod sorted;
+mod standing;
 
 pub(crate) use kernel::{
     FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, binary, fault, fold,
@@ -31,6 +32,7 @@ pub(crate) use kernel::{
 pub(crate) use launch::Launch;
 pub(crate) use order::{Order, order};
 pub(crate) use program::TileNest;
+pub(crate) use standing::StandingNest;
 
 use crate::check::{CheckedNest, Layout};
 use crate::error::Fault;

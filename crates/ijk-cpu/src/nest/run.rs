@@ -21,7 +21,7 @@ pub(super) type Axes<T> = SmallVec<[T; 8]>;
 pub(super) struct Worker<'a> {
     nest: &'a TileNest,
     /// Address of the first element of each buffer.
-    bases: &'a [*mut u8],
+    bases: SmallVec<[*mut u8; 16]>,
     /// This worker's scratch memory.
     scratch: *mut u8,
     /// Addresses of slots.
@@ -52,11 +52,11 @@ impl<'a> Worker<'a> {
     /// A worker at the first block.
     ///
     /// # Safety
-    /// Until the worker is dropped: `bases` are the buffers that the nest was checked against; `scratch` has the nest's
-    /// scratch bytes, aligned to 64, and only this worker accesses it.
+    /// Until the worker is dropped or [moved](Self::move_to): `bases` are the buffers that the nest was checked against;
+    /// `scratch` has the nest's scratch bytes, aligned to 64, and only this worker accesses it.
     pub unsafe fn new(
         (nest, workers): (&'a TileNest, &'a Workers),
-        bases: &'a [*mut u8],
+        bases: &[*mut u8],
         scratch: *mut u8,
     ) -> Self {
         let mut slots: SmallVec<[*mut u8; 24]> = smallvec![std::ptr::null_mut(); nest.slots];
@@ -69,7 +69,7 @@ impl<'a> Worker<'a> {
         let loops = nest.blocks.len();
         let mut worker = Self {
             nest,
-            bases,
+            bases: SmallVec::from_slice(bases),
             scratch,
             slots,
             block: smallvec![0; loops],
@@ -92,9 +92,23 @@ impl<'a> Worker<'a> {
         worker
     }
 
+    /// Sets the addresses of buffers.
+    pub(super) fn move_to(&mut self, bases: &[*mut u8]) {
+        if self.bases.len() == bases.len() {
+            self.bases.copy_from_slice(bases);
+        } else {
+            self.bases = SmallVec::from_slice(bases);
+        }
+    }
+
     /// Sets the block of the given loops, counted in the order of their nesting.
     fn seek(&mut self, loops: &[usize], mut position: usize) {
         self.stands = false;
+        if position == 0 {
+            // Without divisions, which take a tenth of a short run.
+            loops.iter().for_each(|&a| self.block[a] = 0);
+            return;
+        }
         for &a in loops.iter().rev() {
             let blocks = self.nest.blocks[a];
             self.block[a] = position % blocks;

@@ -25,7 +25,7 @@ use crate::contract::{Context, ContractProgram, PackedSharedOperand, SharedOpera
 use crate::error::RunError;
 use crate::explain::KernelChoice;
 use crate::folds::FoldsProgram;
-use crate::nest::TileNest;
+use crate::nest::{StandingNest, TileNest};
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::Workers;
 use crate::steps::grouped::GroupedProgram;
@@ -174,6 +174,44 @@ macro_rules! programs {
             }
         })*
     };
+}
+
+/// A program with what its runs on different buffers share.
+pub(crate) enum StandingStep<'p> {
+    /// A short nest on one thread.
+    Nest(Box<StandingNest<'p>>),
+    /// Any other, which shares nothing.
+    Other(&'p Program),
+}
+
+impl<'p> StandingStep<'p> {
+    /// For runs in this environment.
+    pub(crate) fn new(
+        program: &'p Program,
+        workers: &'p Workers,
+        scratch: &'p ScratchPool,
+    ) -> Self {
+        let nest = match program {
+            Program::Nest(nest) => StandingNest::new(nest, workers, scratch),
+            _ => None,
+        };
+        nest.map_or(Self::Other(program), |nest| Self::Nest(Box::new(nest)))
+    }
+
+    /// Executes it; returns the faults that occurred.
+    ///
+    /// # Safety
+    /// As for [`ExecutableStep::run`].
+    #[inline]
+    pub(crate) unsafe fn run(&mut self, run: &StepRun<'_>) -> Result<u32, RunError> {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self {
+                Self::Nest(nest) => Ok(nest.run(run.bases)),
+                Self::Other(program) => program.run(run),
+            }
+        }
+    }
 }
 
 programs! {

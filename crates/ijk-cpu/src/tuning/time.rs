@@ -169,6 +169,12 @@ pub(crate) const SHORT_AXES_PLANE: usize = 64;
 /// Bytes of copies that fit the stack.
 pub(crate) const STACK_BYTES: usize = L1 / 4;
 
+/// Most rows of a tile of passes along diagonals: as many lines stay in L1 from one diagonal to the next,
+pub(crate) const WAVE_ROWS: i64 = (L1 / LINE / 2) as i64;
+
+/// and diagonals of a tile, from which threads take turns.
+pub(crate) const WAVE_DIAGONALS: i64 = 512;
+
 /// Granularity of a block of rows that runs all passes of a loop,
 pub(crate) const INTERCHANGED_ROWS: usize = 64;
 

@@ -21,7 +21,7 @@ pub struct CompiledLoop {
     pub(super) memory: LoopPlaces,
     /// Estimated nanoseconds on one thread, if all passes run.
     cost: f64,
-    updates: usize,
+    plans: usize,
 }
 
 /// Where things are in the memory of a loop.
@@ -34,6 +34,8 @@ pub(super) struct LoopPlaces {
     pub(super) arena: usize,
     /// Results that are copied, of one update.
     pub(super) staged: usize,
+    /// Bytes of the places above, which each thread that runs passes has of its own.
+    pub(super) of_pass: usize,
     /// For each array of the loop's own its place.
     pub(super) locals: Vec<Option<usize>>,
     /// For each array that updates swap the place of the second one.
@@ -85,6 +87,8 @@ pub(super) struct UpdateProgram {
 /// A compiled plan and what its inputs are.
 #[derive(Clone, Debug)]
 pub(super) struct PassBody {
+    /// Number of the plan in the loop.
+    pub(super) number: usize,
     pub(super) compiled: Compiled,
     pub(super) inputs: Vec<Input>,
 }
@@ -125,7 +129,7 @@ impl CompiledLoop {
 
     /// Number of compiled plans.
     pub fn plans(&self) -> usize {
-        self.updates
+        self.plans
     }
 
     /// The order in which passes run: of each loop, outer ones first.
@@ -233,6 +237,11 @@ impl StepProgram {
 }
 
 impl UpdateProgram {
+    /// Returns true if running it twice changes no element the second time: it reads none that it writes.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.outputs.iter().all(|output| output.written == Written::InPlace)
+    }
+
     fn for_each_body(&self, visit: &mut impl FnMut(&PassBody)) {
         visit(&self.body);
         self.probe.iter().for_each(visit);
@@ -249,7 +258,7 @@ pub(super) fn compile(engine: &Engine, plan: &LoopPlan) -> Result<CompiledLoop, 
         arena: 0,
         staged: 0,
         swapped: vec![false; arrays.len()],
-        updates: 0,
+        plans: 0,
     };
     let sound = |array: &LoopBuffer| {
         array.shape.len() == array.strides.len()
@@ -260,8 +269,8 @@ pub(super) fn compile(engine: &Engine, plan: &LoopPlan) -> Result<CompiledLoop, 
     }
     let root = compiler.looped(&plan.root, 0)?;
     let memory = compiler.places().ok_or_else(|| fault(Fault::TooLarge))?;
-    let (cost, updates) = (root.cost(), compiler.updates);
-    Ok(CompiledLoop { arrays, root, memory, cost, updates })
+    let (cost, plans) = (root.cost(), compiler.plans);
+    Ok(CompiledLoop { arrays, root, memory, cost, plans })
 }
 
 fn fault(fault: Fault) -> PlanError {
@@ -278,7 +287,7 @@ struct LoopCompiler<'c> {
     /// and of its results that are copied.
     staged: usize,
     swapped: Vec<bool>,
-    updates: usize,
+    plans: usize,
 }
 
 impl LoopCompiler<'_> {
@@ -347,7 +356,6 @@ impl LoopCompiler<'_> {
         update: &PassUpdate,
         coordinates: usize,
     ) -> Result<UpdateProgram, PlanError> {
-        self.updates += 1;
         let mut lookups = Vec::new();
         for (n, window) in update.lookups.iter().enumerate() {
             lookups.push(self.lookup(window, coordinates + n).map_err(fault)?);
@@ -470,7 +478,9 @@ impl LoopCompiler<'_> {
             PassSource::Coordinate(_) => Err(Fault::Reference),
         };
         let inputs = inputs.iter().map(input).collect::<Result<_, _>>().map_err(fault)?;
-        Ok(PassBody { compiled, inputs })
+        let number = self.plans;
+        self.plans += 1;
+        Ok(PassBody { number, compiled, inputs })
     }
 
     fn input_fits(&self, layout: &Layout, source: &PassSource, count: usize) -> Result<(), Fault> {
@@ -489,6 +499,7 @@ impl LoopCompiler<'_> {
         let mut memory = LoopMemory::default();
         let cells = memory.add(self.coordinates.checked_mul(8)?)?;
         let (arena, staged) = (memory.add(self.arena)?, memory.add(self.staged)?);
+        let of_pass = memory.bytes();
         let (mut locals, mut seconds) = (Vec::new(), Vec::new());
         for (array, swapped) in self.arrays.iter().zip(&self.swapped) {
             let bytes = || {
@@ -498,7 +509,7 @@ impl LoopCompiler<'_> {
             locals.push(if array.local { Some(memory.add(bytes()?)?) } else { None });
             seconds.push(if *swapped { Some(memory.add(bytes()?)?) } else { None });
         }
-        Some(LoopPlaces { memory, cells, arena, staged, locals, seconds })
+        Some(LoopPlaces { memory, cells, arena, staged, of_pass, locals, seconds })
     }
 }
 

@@ -8,6 +8,7 @@ mod compile;
 mod interchanged;
 mod memory;
 mod run;
+mod standing;
 mod waves;
 
 pub use compile::{CompiledLoop, PassOrder};

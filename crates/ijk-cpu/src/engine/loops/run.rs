@@ -5,14 +5,14 @@ use super::address::{MovingWindow, holds};
 use super::compile::{
     CompiledLoop, Input, Output, PassBody, PassProgram, StepProgram, UpdateProgram,
 };
+use super::standing::StandingBody;
 use super::waves::WaveRun;
 use crate::check::Layout;
-use crate::engine::{Engine, PlanRun, check_count, check_view, fault_error};
+use crate::engine::{Engine, check_count, check_view, fault_error};
 use crate::error::{RunError, Side};
 use crate::runtime::cancel::CancelToken;
-use crate::runtime::scratch::ScratchPool;
+use crate::runtime::scratch::{Scratch, ScratchPool};
 use crate::runtime::threads::Workers;
-use ijk_plan::plan::Place;
 use ijk_plan::plan::loops::{LoopBuffer, Written};
 use ijk_tensor::reserve;
 use ijk_types::DType;
@@ -67,6 +67,7 @@ pub(super) fn execute(
         arrays,
         seconds,
         coordinates: SmallVec::new(),
+        standing: (0..compiled.plans()).map(|_| None).collect(),
         passes: 0,
     };
     // SAFETY: the block has the places of the loop; arrays are borrowed for the call and have the layouts that it was
@@ -119,6 +120,8 @@ pub(super) struct LoopRun<'r> {
     /// Addresses of second arrays.
     seconds: SmallVec<[Option<*mut u8>; 16]>,
     pub(super) coordinates: SmallVec<[i64; 8]>,
+    /// Plans that have run, by their numbers.
+    standing: Vec<Option<Box<StandingBody<'r>>>>,
     passes: u32,
 }
 
@@ -128,7 +131,7 @@ pub(super) enum Outcome {
     LeftOut,
 }
 
-impl LoopRun<'_> {
+impl<'r> LoopRun<'r> {
     /// Sets the loop's own arrays to zero.
     ///
     /// # Safety
@@ -161,7 +164,7 @@ impl LoopRun<'_> {
     ///
     /// # Safety
     /// Addresses are those of the arrays that the loop was checked against, whose elements are initialised.
-    unsafe fn passes(&mut self, own: &PassProgram) -> Result<(), RunError> {
+    unsafe fn passes(&mut self, own: &'r PassProgram) -> Result<(), RunError> {
         let flag = own.until.map(|at| self.arrays[at]);
         if let Some(flag) = flag {
             // SAFETY: compilation checked that it is an array of one bool.
@@ -208,7 +211,7 @@ impl LoopRun<'_> {
     ///
     /// # Safety
     /// As for [`Self::passes`].
-    unsafe fn each(&mut self, own: &PassProgram, range: Range<i64>) -> Result<(), RunError> {
+    unsafe fn each(&mut self, own: &'r PassProgram, range: Range<i64>) -> Result<(), RunError> {
         let around = self.coordinates.len();
         for pass in range {
             self.coordinates.push(own.coordinate(pass));
@@ -224,7 +227,7 @@ impl LoopRun<'_> {
     ///
     /// # Safety
     /// As for [`Self::passes`].
-    unsafe fn pass(&mut self, own: &PassProgram, around: usize) -> Result<(), RunError> {
+    unsafe fn pass(&mut self, own: &'r PassProgram, around: usize) -> Result<(), RunError> {
         (around..self.coordinates.len()).for_each(|n| self.set_cell(n));
         // SAFETY: guaranteed by the caller.
         own.steps.iter().try_for_each(|step| unsafe { self.step(step) })?;
@@ -233,6 +236,35 @@ impl LoopRun<'_> {
             true => Err(RunError::Interrupted),
             false => Ok(()),
         }
+    }
+
+    /// Memory for the passes of another thread; none if there is none within the limit.
+    pub(super) fn pass_memory(&self) -> Option<Scratch<'r>> {
+        let bytes = self.compiled.memory.of_pass;
+        let fits = self
+            .spare
+            .is_none_or(|spare| self.engine.workers.threads() as u64 * bytes as u64 <= spare);
+        fits.then(|| self.engine.scratch.try_take(bytes)).flatten()
+    }
+
+    /// The memory of this run's passes.
+    pub(super) fn memory(&self) -> *mut u8 {
+        self.block
+    }
+
+    /// The same run at the same coordinates for passes of another thread, which have memory of their own.
+    pub(super) fn with_memory(&self, block: *mut u8) -> Self {
+        let mut other = Self {
+            block,
+            firsts: self.firsts.clone(),
+            arrays: self.arrays.clone(),
+            seconds: self.seconds.clone(),
+            coordinates: self.coordinates.clone(),
+            standing: (0..self.compiled.plans()).map(|_| None).collect(),
+            ..*self
+        };
+        (0..other.coordinates.len()).for_each(|n| other.set_cell(n));
+        other
     }
 
     /// Scratch memory for tasks of a pass.
@@ -253,7 +285,7 @@ impl LoopRun<'_> {
 
     /// # Safety
     /// As for [`Self::passes`].
-    pub(super) unsafe fn step(&mut self, step: &StepProgram) -> Result<(), RunError> {
+    pub(super) unsafe fn step(&mut self, step: &'r StepProgram) -> Result<(), RunError> {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match step {
@@ -269,7 +301,7 @@ impl LoopRun<'_> {
 
     /// # Safety
     /// As for [`Self::passes`].
-    pub(super) unsafe fn update(&mut self, update: &UpdateProgram) -> Result<Outcome, RunError> {
+    pub(super) unsafe fn update(&mut self, update: &'r UpdateProgram) -> Result<Outcome, RunError> {
         let own = self.coordinates.len();
         // SAFETY: guaranteed by the caller.
         let outcome = unsafe { self.looked_up(update) };
@@ -281,7 +313,7 @@ impl LoopRun<'_> {
     ///
     /// # Safety
     /// As for [`Self::passes`].
-    unsafe fn looked_up(&mut self, update: &UpdateProgram) -> Result<Outcome, RunError> {
+    unsafe fn looked_up(&mut self, update: &'r UpdateProgram) -> Result<Outcome, RunError> {
         for (window, dtype) in &update.lookups {
             let Some(at) = self.address(window) else { return Ok(Outcome::LeftOut) };
             // SAFETY: all axes are fixed in bounds, so this is an element, of that type.
@@ -292,7 +324,10 @@ impl LoopRun<'_> {
         if !update.conditions.iter().all(|range| holds(range, &self.coordinates)) {
             return Ok(Outcome::LeftOut);
         }
-        let Some(outputs) = self.outputs(update) else { return Ok(Outcome::LeftOut) };
+        let mut targets: SmallVec<[*mut u8; 4]> = SmallVec::new();
+        if !self.targets(update, &mut targets) {
+            return Ok(Outcome::LeftOut);
+        }
         if let Some(probe) = &update.probe {
             let mut found = [0u8; 64];
             // SAFETY: the probe has one result of one bool; the rest is guaranteed by the caller.
@@ -301,21 +336,23 @@ impl LoopRun<'_> {
                 return Ok(Outcome::LeftOut);
             }
         }
-        let targets: SmallVec<[*mut u8; 4]> = outputs.iter().map(|(target, _)| *target).collect();
         // SAFETY: guaranteed by the caller; results are windows in bounds that the update does not read, second arrays
         // or staged memory.
         if !unsafe { self.body(&update.body, &targets) }? {
             return Ok(Outcome::LeftOut);
         }
-        for (output, (target, window)) in update.outputs.iter().zip(outputs) {
+        for (output, &target) in update.outputs.iter().zip(&targets) {
             match output.written {
                 Written::InPlace => {}
                 Written::Swapped => {
                     let array = output.window.array;
                     self.seconds[array] = Some(std::mem::replace(&mut self.arrays[array], target));
                 }
-                // SAFETY: both have the layout of the window.
-                Written::Copied => unsafe { copy(output, target, window) },
+                Written::Copied => {
+                    let Some(window) = self.address(&output.window) else { continue };
+                    // SAFETY: both have the layout of the window.
+                    unsafe { copy(output, target, window) };
+                }
             }
         }
         if update.cost >= LONG_PASS && self.workers.have_ended() {
@@ -324,19 +361,20 @@ impl LoopRun<'_> {
         Ok(Outcome::Ran)
     }
 
-    /// For each output where it is written, and where its window is; none if a window is out of bounds.
-    fn outputs(&self, update: &UpdateProgram) -> Option<SmallVec<[(*mut u8, *mut u8); 4]>> {
+    /// Adds for each output where it is written; returns false if a window is out of bounds.
+    #[inline]
+    fn targets(&self, update: &UpdateProgram, targets: &mut SmallVec<[*mut u8; 4]>) -> bool {
         let staged = self.block.wrapping_add(self.compiled.memory.staged);
-        let target = |output: &Output| {
-            let window = self.address(&output.window)?;
-            let target = match output.written {
-                Written::InPlace => window,
-                Written::Swapped => self.seconds[output.window.array]?,
-                Written::Copied => staged.wrapping_add(output.staged),
-            };
-            Some((target, window))
-        };
-        update.outputs.iter().map(target).collect()
+        for output in &update.outputs {
+            let Some(window) = self.address(&output.window) else { return false };
+            targets.push(match (output.written, self.seconds[output.window.array]) {
+                (Written::InPlace, _) => window,
+                (Written::Swapped, Some(second)) => second,
+                (Written::Swapped, None) => return false,
+                (Written::Copied, _) => staged.wrapping_add(output.staged),
+            });
+        }
+        true
     }
 
     /// Address of a window; none where a position is out of bounds.
@@ -349,30 +387,28 @@ impl LoopRun<'_> {
     ///
     /// # Safety
     /// As for [`Self::passes`]; `outputs` are the addresses of its results.
-    unsafe fn body(&self, body: &PassBody, outputs: &[*mut u8]) -> Result<bool, RunError> {
-        let arena = self.block.wrapping_add(self.compiled.memory.arena);
-        let mut inputs: SmallVec<[*mut u8; 8]> = SmallVec::new();
-        for input in &body.inputs {
-            inputs.push(match input {
-                Input::Cell(n) => self.cell(*n),
-                Input::Window(window) => match self.address(window) {
-                    Some(address) => address,
-                    None => return Ok(false),
-                },
-            });
-        }
-        let base = |layout: &Layout| match layout.place {
-            Place::Input(position) => inputs[position],
-            Place::Output(position) => outputs[position],
-            Place::Temporary(at) => arena.wrapping_add(at),
+    unsafe fn body(&mut self, body: &'r PassBody, outputs: &[*mut u8]) -> Result<bool, RunError> {
+        // Questions of short plans would take as long as the plans; passes ask.
+        let workers = if body.compiled.is_long { self.workers } else { &self.engine.workers };
+        let mut standing = match self.standing[body.number].take() {
+            Some(standing) => standing,
+            None => {
+                let arena = self.block.wrapping_add(self.compiled.memory.arena);
+                Box::new(StandingBody::new(body, self.engine, workers, arena))
+            }
         };
-        let bases: SmallVec<[*mut u8; 16]> = body.compiled.buffers.iter().map(base).collect();
-        let (workers, scratch) = (self.workers, &self.engine.scratch);
-        let compiled = &body.compiled;
-        let run = PlanRun { workers, scratch, compiled, bases: &bases, packed: &[] };
-        // SAFETY: guaranteed by the caller; compilation checked that the buffers are the windows.
-        let faults = unsafe { run.steps_within(self.spare) }?;
-        fault_error(faults).map(|()| true)
+        let address = |input: &Input| match input {
+            Input::Cell(n) => Some(self.cell(*n)),
+            Input::Window(window) => self.address(window),
+        };
+        let moved = standing.move_to(address, outputs);
+        let faults = match moved {
+            // SAFETY: guaranteed by the caller; compilation checked that the buffers are the windows.
+            true => unsafe { standing.run(self.engine, workers, self.spare) }?,
+            false => 0,
+        };
+        self.standing[body.number] = Some(standing);
+        fault_error(faults).map(|()| moved)
     }
 }
 

@@ -27,7 +27,7 @@ impl Worker<'_> {
         let mask = mask.filter(|&mask| !unsafe { all_hold(mask, self.points) });
         self.faults |= faults;
         let batch = Batch { count: self.points, mask, columns };
-        let mut bases = self.nest.row_bases(rows, self.bases);
+        let mut bases = self.nest.row_bases(rows, &self.bases);
         bases.out = self.out.unwrap_or(bases.out);
         (self.faults & fault::OFFSET == 0).then_some((batch, bases))
     }

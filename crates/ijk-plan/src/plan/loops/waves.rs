@@ -10,7 +10,7 @@ use ijk_ir::core::{
 };
 
 /// Passes of a diagonal that run as one, largest first.
-const COUNTS: [u64; 5] = [1024, 256, 64, 16, 4];
+const COUNTS: [u64; 7] = [256, 128, 64, 32, 16, 8, 4];
 
 /// Steepness of diagonals: passes `(i, j)` with equal `skew · i + j`.
 const SKEWS: [i64; 2] = [1, 2];
