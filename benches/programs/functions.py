@@ -670,3 +670,19 @@ def torch_life(x, steps: int):
         s = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
         y = ((s == 3) | ((s == 4) & (y == 1))).to(x.dtype)
     return y
+
+
+def np_compress(x):
+    y = np.zeros_like(x)
+    found = x[x > 0]
+    y[: len(found)] = found
+    return y
+
+
+def torch_compress(x):
+    import torch
+
+    y = torch.zeros_like(x)
+    found = x[x > 0]
+    y[: len(found)] = found
+    return y

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ..program import Program
-from . import attention, calls, elements, experts, graphs, images, linear, loops, losses, norms, scans
+from . import attention, calls, elements, experts, graphs, images, linear, loops, losses, norms, orders, scans
 
 GROUPS = {
     "attention": attention,
@@ -17,6 +17,7 @@ GROUPS = {
     "linear algebra": linear,
     "elements": elements,
     "scans and signals": scans,
+    "orders": orders,
     "loops": loops,
     "small calls": calls,
 }

@@ -1,0 +1,97 @@
+"""Sorting, the greatest elements of rows, positions in an order, elements that a mask chooses."""
+
+from ..program import Program
+
+PROGRAMS = [
+    Program(
+        "rows in order",
+        "b=256 n=4096",
+        dict(x="signed(b, n)"),
+        et="y[b,i] = SORT(x[b,i], i)",
+        numpy="np.sort(x, axis=1, kind='stable')",
+        torch="torch.sort(x, dim=1, stable=True)[0]",
+        jax="jnp.sort(x, axis=1, stable=True)",
+    ),
+    Program(
+        "a long vector in order",
+        "n=2000000",
+        dict(x="signed(n)"),
+        et="y[i] = SORT(x[i], i)",
+        numpy="np.sort(x, kind='stable')",
+        torch="torch.sort(x, stable=True)[0]",
+        jax="jnp.sort(x, stable=True)",
+    ),
+    Program(
+        "positions of rows in order",
+        "b=256 n=4096",
+        dict(x="signed(b, n)"),
+        et="y[b,i] = ARGSORT(x[b,i], i)",
+        numpy="np.argsort(x, axis=1, kind='stable')",
+        torch="torch.argsort(x, dim=1, stable=True)",
+        jax="jnp.argsort(x, axis=1, stable=True)",
+    ),
+    Program(
+        "columns in order",
+        "n=4096 b=256",
+        dict(x="signed(n, b)"),
+        et="y[i,b] = SORT(x[i,b], i)",
+        numpy="np.sort(x, axis=0, kind='stable')",
+        torch="torch.sort(x, dim=0, stable=True)[0]",
+        jax="jnp.sort(x, axis=0, stable=True)",
+    ),
+    Program(
+        "whole numbers in order",
+        "n=2000000",
+        dict(x="below(1000, n)"),
+        et="y[i] = SORT(x[i], i)",
+        numpy="np.sort(x, kind='stable')",
+        torch="torch.sort(x, stable=True)[0]",
+        jax="jnp.sort(x, stable=True)",
+    ),
+    Program(
+        "the 8 greatest of rows",
+        "b=1024 n=4096",
+        dict(x="signed(b, n)"),
+        et="y[b,k] = TOPK(x[b,i], i, k)\n\ny\n\nDIMS(k) = 8",
+        numpy="-np.sort(np.partition(-x, 7, axis=1)[:, :8], axis=1)",
+        torch="torch.topk(x, 8, dim=1)[0]",
+        jax="jax.lax.top_k(x, 8)[0]",
+    ),
+    Program(
+        "the 64 greatest of rows",
+        "b=64 n=50000",
+        dict(x="signed(b, n)"),
+        et="y[b,k] = TOPK(x[b,i], i, k)\n\ny\n\nDIMS(k) = 64",
+        numpy="-np.sort(np.partition(-x, 63, axis=1)[:, :64], axis=1)",
+        torch="torch.topk(x, 64, dim=1)[0]",
+        jax="jax.lax.top_k(x, 64)[0]",
+    ),
+    Program(
+        "medians of rows",
+        "b=1024 n=1001",
+        dict(x="signed(b, n)"),
+        et="y[b] = SORT(x[b,i], i, (DIMS(i) - 1) // 2)",
+        numpy="np.median(x, axis=1)",
+        torch="torch.median(x, dim=1)[0]",
+        jax="jnp.median(x, axis=1)",
+    ),
+    Program(
+        "the places of the greatest",
+        "b=4096 n=1000",
+        dict(x="signed(b, n)"),
+        et="y[b] = ARGMAX(x[b,i], i)",
+        numpy="np.argmax(x, axis=1)",
+        torch="torch.argmax(x, dim=1)",
+        jax="jnp.argmax(x, axis=1)",
+    ),
+    Program(
+        "elements that a mask chooses",
+        "n=1000000",
+        dict(x="signed(n)"),
+        et="""place[i] = I64(GT(x[h], 0)) * LE(h, i)
+y[room] = 0 * x[room]
+y[place[i]-1] += x[i] * GT(x[i], 0)""",
+        numpy="np_compress(x)",
+        torch="torch_compress(x)",
+    ),
+]
