@@ -179,3 +179,63 @@ fn circular_convolutions_wrap() {
         }
     }
 }
+
+/// Masks of positions, with how each value at `h` counts for `t`: sums, maxima and numbers of elements.
+#[test]
+fn masks_of_positions_are_scans() {
+    let x = numbers(10, ROWS * LENGTH);
+    let array = tensor(&x, &[ROWS, LENGTH], false);
+    type Mask = (&'static str, fn(i64, i64) -> bool);
+    let masks: [Mask; 9] = [
+        ("LE(h, t)", |h, t| h <= t),
+        ("GE(t, h)", |h, t| h <= t),
+        ("LT(h, t)", |h, t| h < t),
+        ("GT(h, t)", |h, t| h > t),
+        ("GE(h, t)", |h, t| h >= t),
+        ("LE(h, t + 3)", |h, t| h <= t + 3),
+        ("LT(h + 2, t)", |h, t| h + 2 < t),
+        ("LE(h + 2000, t)", |h, t| h + 2000 <= t),
+        ("GE(h - 5, t)", |h, t| h - 5 >= t),
+    ];
+    for (mask, counts) in masks {
+        let chosen = |at: usize| {
+            let (row, t) = (&x[at / LENGTH * LENGTH..][..LENGTH], (at % LENGTH) as i64);
+            row.iter().enumerate().filter(move |(h, _)| counts(*h as i64, t)).map(|(_, x)| *x)
+        };
+        let sum = |at: usize| chosen(at).sum::<f64>();
+        let most = |at: usize| chosen(at).fold(f64::NEG_INFINITY, f64::max);
+        let number = |at: usize| chosen(at).filter(|x| *x > 0.0).count() as f64;
+        let all_hold = |at: usize| chosen(at).count() == LENGTH;
+        let padded = |at: usize| if all_hold(at) { most(at) } else { most(at).max(-0.5) };
+        let programs: [(String, &dyn Fn(usize) -> f64); 6] = [
+            (format!("y[b,t] = x[b,h] * {mask}"), &sum),
+            (format!("y[b,t] = WHERE({mask}, x[b,h], 0)"), &sum),
+            (format!("y[b,t] max= WHERE({mask}, x[b,h], -INF)"), &most),
+            (format!("y[b,t] max= WHERE({mask}, x[b,h], -0.5)"), &padded),
+            (format!("y[b,t] = F64(GT(x[b,h], 0)) * F64({mask})"), &number),
+            (format!("y[b,t] = F64(AND(GT(x[b,h], 0), {mask}))"), &number),
+        ];
+        for (source, expected) in programs {
+            let source = format!("{source}\n\ny\n\nDIMS(t)={LENGTH}");
+            let found = elements(&run(&source, &[("x", &array)]));
+            for (at, found) in found.iter().enumerate() {
+                let want = expected(at);
+                let near = (found - want).abs() <= 1e-10 * want.abs().max(1.0);
+                assert!(near || *found == want, "{found} for {want} at {at}, {source}");
+            }
+        }
+    }
+}
+
+/// Elements that a mask chooses are moved to the front at linear cost: a quadratic one would take minutes.
+#[test]
+fn compressing_by_a_mask() {
+    let n = 500_000;
+    let x = numbers(11, n);
+    let source = "place[i] = I64(GT(x[h], 0)) * LE(h, i)\ny[room] = 0 * x[room]\n\
+                  y[place[i]-1] += x[i] * GT(x[i], 0)\n\ny";
+    let found = elements(&run(source, &[("x", &tensor(&x, &[n], false))]));
+    let mut expected: Vec<f64> = x.iter().copied().filter(|x| *x > 0.0).collect();
+    expected.resize(n, 0.0);
+    assert!(found == expected);
+}

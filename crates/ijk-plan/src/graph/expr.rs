@@ -130,6 +130,10 @@ impl Builder {
                 _ => None,
             },
             ExprNode::Binary(op, x, y) => self.fold_binary(op, x, y),
+            ExprNode::Select(condition, yes, no) => match self.constant(condition) {
+                Some(Scalar::Bool(holds)) => Some(Folded::Operand(if holds { yes } else { no })),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -162,6 +166,8 @@ fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
             Scalar::F64(x) => x == 1.0,
             _ => false,
         },
+        BinaryOp::And => matches!(value, Scalar::Bool(true)),
+        BinaryOp::Or => matches!(value, Scalar::Bool(false)),
         _ => false,
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn idiom(rng: &mut Rng) -> String {
         .replace("<few>", &rng.between(0, 3).to_string())
 }
 
-const IDIOMS: [&str; 29] = [
+const IDIOMS: [&str; 30] = [
     // Sums of many.
     "left[i,k] = RANDOM(0, 5, FLOAT)
 right[k,j] = RANDOM(0, 5, FLOAT)
@@ -35,6 +35,20 @@ out[i,j] =logaddexp <few> * 150 * left[i,k] + <side> * right[k,j]
 DIMS(i) = 24
 DIMS(k) = 60
 DIMS(j) = 30
+",
+    // Masks of positions, and elements that a mask chooses.
+    "x[row,h] = RANDOM(-5, 5, FLOAT)
+sums[row,i] = x[row,h] * LE(h, i)
+most[row,i] =max WHERE(LT(h + <few>, i), x[row,h], -INF)
+place[row,i] = I64(AND(GT(x[row,h], 0), GE(i, h)))
+packed[row,room] = 0 * x[row,room]
+packed[row,place[row,i]-1] += x[row,i] * GT(x[row,i], 0)
+
+sums, most, packed
+
+DIMS(row) = 2
+DIMS(h) = <side>0
+DIMS(i) = DIMS(h)
 ",
     // Valid convolution, linear in the input.
     "input[batch,ipos,ichan] = RANDOM(0, 10, FLOAT)

@@ -5,7 +5,7 @@
 //! a [level](super::level).
 
 use super::operands::{Operand, Operators, Sides, import, join};
-use super::{Prefix, level, set};
+use super::{Prefix, level, masks, set};
 use crate::domain::bounds::stored;
 use crate::graph::axes::restrict;
 use crate::graph::expr::Builder;
@@ -15,10 +15,12 @@ use ijk_types::DType;
 
 /// Runs the pass.
 pub(crate) fn move_factors_out(graph: &mut Graph) {
-    if graph.strict || graph.statements.iter().all(|stmt| stmt.guards.is_empty()) {
+    let may_be = |stmt: &Stmt| !stmt.guards.is_empty() || masks::compares(stmt);
+    if graph.strict || !graph.statements.iter().any(may_be) {
         return;
     }
     for stmt in std::mem::take(&mut graph.statements) {
+        let stmt = masks::guarded(graph, &stmt).unwrap_or(stmt);
         match Factored::find(graph, &stmt) {
             Some(factored) => factored.lower(graph),
             None => graph.statements.push(stmt),
@@ -47,7 +49,7 @@ pub(super) struct Exponent {
 }
 
 impl Factored {
-    fn find(graph: &Graph, stmt: &Stmt) -> Option<Self> {
+    pub(super) fn find(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let [_] = &stmt.guards[..] else { return None };
         if graph.can_fail(stmt) {
             return None;

@@ -6,6 +6,7 @@
 
 mod factors;
 mod level;
+mod masks;
 mod operands;
 
 pub(crate) use factors::move_factors_out;
@@ -81,6 +82,11 @@ impl Prefix {
         }
         if side.p < 0 {
             (stmt, side) = (mirrored(&stmt, p)?, side.mirrored_p(stmt.axes[p].extent));
+        }
+        if side.constant < 0 {
+            let by = i64::try_from(-side.constant).ok()?;
+            (stmt, side) =
+                (delayed(&stmt, q, by, stmt.axes[p].extent)?, Side { constant: 0, ..side });
         }
         let shift = u64::try_from(side.constant).ok()?;
         let all_used = stmt.axes[q].extent <= stmt.axes[p].extent.checked_add(shift)?;
@@ -296,6 +302,17 @@ fn mirrored(stmt: &Stmt, axis: usize) -> Option<Stmt> {
         terms: Terms::one(-1, Atom::Axis(AxisId(axis as u32))),
     };
     stmt.substitute(&map, stmt.axes.clone())
+}
+
+/// The statement with the positions of an axis `by` further, from which a guard skips the first; at most `most` of them.
+fn delayed(stmt: &Stmt, axis: usize, by: i64, most: u64) -> Option<Stmt> {
+    let mut map = index::of_axes(0..stmt.axes.len());
+    map[axis] = IndexExpr { constant: -by, ..IndexExpr::axis(AxisId(axis as u32)) };
+    let mut axes = stmt.axes.clone();
+    axes[axis].extent = axes[axis].extent.checked_add(by.unsigned_abs())?.min(most);
+    let mut later = stmt.substitute(&map, axes)?;
+    later.guards.push((map[axis].clone(), stmt.axes[axis].extent));
+    Some(later)
 }
 
 /// A set of axes, one bit each.

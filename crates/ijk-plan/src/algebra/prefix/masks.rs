@@ -1,0 +1,133 @@
+//! Conditions on positions in a reduced value, made guards.
+//!
+//! `out[p] = Σ in[q] · (q <= p)` and `max (q <= p ? in[q] : -∞)` are prefix reductions, too: where the condition does not
+//! hold, a point contributes the identity, so that it may be left out. That is done for conditions which make a prefix
+//! reduction of the statement; others stay in the value, where they do not keep it from being a contraction.
+
+use super::Prefix;
+use super::factors::Factored;
+use crate::SMALL_DOMAIN;
+use crate::graph::expr::Builder;
+use crate::graph::terms::{Algebra, Terms};
+use crate::graph::{ExprNode, Graph, Guard, Stmt, index};
+use ijk_ir::core::IndexExpr;
+use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp, scalar};
+
+/// The statement with a condition as a guard that makes it a prefix reduction, if there is one.
+pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
+    let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
+    let plain = stmt.scan.is_none() && stmt.points() > SMALL_DOMAIN && compares(stmt);
+    if !plain || graph.can_fail(stmt) {
+        return None;
+    }
+    let mask = |at: u32| Mask { stmt, at }.guarded();
+    let found = Mask::candidates(graph, stmt, monoid).into_iter().filter_map(mask);
+    found.into_iter().find(|stmt| {
+        Prefix::find(stmt).is_some()
+            || stmt.guards.len() == 1 && Factored::find(graph, stmt).is_some()
+    })
+}
+
+/// Tells whether a value compares the order of numbers.
+pub(super) fn compares(stmt: &Stmt) -> bool {
+    let compares = |node: &ExprNode| matches!(node, ExprNode::Binary(op, ..) if is_order(*op));
+    stmt.reduce.is_some() && stmt.value.nodes.iter().any(compares)
+}
+
+fn is_order(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt)
+}
+
+/// A comparison in a value that is the identity of the reduction where it does not hold.
+struct Mask<'s> {
+    stmt: &'s Stmt,
+    at: u32,
+}
+
+impl<'s> Mask<'s> {
+    /// Nodes that compare, of all terms of the value.
+    fn candidates(graph: &Graph, stmt: &'s Stmt, monoid: Monoid) -> Vec<u32> {
+        let (nodes, root) = (&stmt.value.nodes, stmt.value.nodes.len() as u32 - 1);
+        let dtype = graph.array(stmt.out).dtype;
+        let mut conditions = Vec::new();
+        // The whole value is chosen.
+        if let ExprNode::Select(condition, _, no) = nodes[root as usize]
+            && matches!(nodes[no as usize], ExprNode::Const(c) if c == scalar::identity(monoid, c.dtype()))
+        {
+            conditions.push(condition);
+        }
+        if monoid == Monoid::Or {
+            conditions.push(root);
+        }
+        if monoid == Monoid::Add {
+            let algebra = Algebra { op: BinaryOp::Mul, monoid, dtype };
+            let terms = Terms::of(&stmt.value, &algebra).all;
+            let factor = |root: u32| match nodes[root as usize] {
+                ExprNode::Unary(UnaryOp::Cast(_), x) => Some(x),
+                ExprNode::Select(x, _, no) if is_zero(&nodes[no as usize]) => Some(x),
+                _ => None,
+            };
+            conditions.extend(terms.iter().filter(|t| !t.inverse).filter_map(|t| factor(t.root)));
+        }
+        let mut found = Vec::new();
+        while let Some(at) = conditions.pop() {
+            match nodes[at as usize] {
+                ExprNode::Binary(BinaryOp::And, x, y) => conditions.extend([x, y]),
+                ExprNode::Binary(op, ..) if is_order(op) => found.push(at),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The statement with the condition as a guard, if it compares indices.
+    fn guarded(&self) -> Option<Stmt> {
+        let guard = self.guard()?;
+        let mut builder = Builder::default();
+        let mut places: Vec<u32> = Vec::with_capacity(self.stmt.value.nodes.len());
+        for (at, node) in self.stmt.value.nodes.iter().enumerate() {
+            places.push(match at as u32 == self.at {
+                true => builder.push(ExprNode::Const(Scalar::Bool(true))),
+                false => builder.push(node.map_children(|child| places[child as usize])),
+            });
+        }
+        let mut stmt = Stmt { value: builder.finish(*places.last()?), ..self.stmt.clone() };
+        stmt.guards.push(guard);
+        Some(stmt)
+    }
+
+    /// `0 <= difference`, where the difference is of the compared indices.
+    fn guard(&self) -> Option<Guard> {
+        let ExprNode::Binary(op, x, y) = self.stmt.value.nodes[self.at as usize] else {
+            return None;
+        };
+        let (less, more) = if matches!(op, BinaryOp::Le | BinaryOp::Lt) { (x, y) } else { (y, x) };
+        let below = index::scale(&self.number(less)?, -1)?;
+        let mut difference = index::add(&self.number(more)?, &below)?;
+        if matches!(op, BinaryOp::Lt | BinaryOp::Gt) {
+            difference.constant = difference.constant.checked_sub(1)?;
+        }
+        let (_, greatest) = index::range(&difference, &self.stmt.extents());
+        let extent = u64::try_from(greatest + 1).ok().filter(|&n| i64::try_from(n).is_ok())?;
+        difference.is_affine().then_some((difference, extent))
+    }
+
+    /// A node that is an index or a number.
+    fn number(&self, at: u32) -> Option<IndexExpr> {
+        match &self.stmt.value.nodes[at as usize] {
+            ExprNode::Index(e) => Some(e.clone()),
+            ExprNode::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
+            ExprNode::Binary(BinaryOp::Add, x, y) => {
+                index::add(&self.number(*x)?, &self.number(*y)?)
+            }
+            ExprNode::Binary(BinaryOp::Sub, x, y) => {
+                index::add(&self.number(*x)?, &index::scale(&self.number(*y)?, -1)?)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_zero(node: &ExprNode) -> bool {
+    matches!(node, ExprNode::Const(value) if crate::graph::expr::is_zero(*value))
+}
