@@ -72,7 +72,7 @@ impl Known {
         };
         let replace =
             |e: &IndexExpr| index::mapped(e, &extents, &|axis| IndexExpr::axis(axis), &element);
-        let guards = self.bounds(graph, stmt).into_iter().chain(stmt.guards.iter().cloned());
+        let guards = Self::bounds(graph, stmt).into_iter().chain(stmt.guards.iter().cloned());
         let mut value = stmt.value.map_indices(replace)?;
         for node in &mut value.nodes {
             if let ExprNode::Access(array, _) = node {
@@ -94,17 +94,14 @@ impl Known {
         })
     }
 
-    /// Guards that keep the indices of replaced elements in bounds, inner ones first; also of aliases, since two equal
-    /// elements may cancel.
-    fn bounds(&self, graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
+    /// Guards that keep the indices of all elements in bounds, inner ones first: elements are replaced, and others vanish
+    /// where indices are simplified, as equal ones that cancel do.
+    fn bounds(graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
         let mut bounds = Vec::new();
         stmt.for_each_index(|e| {
             index::for_each_element(e, &mut |access| {
-                let replaced = self.same.contains_key(&access.array);
-                if replaced || self.place(graph, access).is_some() {
-                    let shape = &graph.array(access.array).shape;
-                    bounds.extend(access.index.iter().cloned().zip(shape.iter().copied()));
-                }
+                let shape = &graph.array(access.array).shape;
+                bounds.extend(access.index.iter().cloned().zip(shape.iter().copied()));
             });
         });
         bounds
