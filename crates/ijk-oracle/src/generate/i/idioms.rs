@@ -213,6 +213,8 @@ const IDIOMS: &[Idiom] = &[
         arguments: &["i", "i"],
         types: NUMBER,
     },
+    Idiom { source: "i{n}~i . @fold{n} (i+i~i)", arguments: &["i", "i i"], types: NUMBER },
+    Idiom { source: "i{n}+i~i . @repeat{n} (i*2~i)", arguments: &["i", "i"], types: NUMBER },
     Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
 ];
 

@@ -115,7 +115,13 @@ const MISTAKES: &[Mistake] = &[
     ("domain-too-large", "+[0*j{4611686018427387904}][0*k{8}]~.", &[2]),
     ("empty-position", "@argmax ij~i", &[2]),
     ("order-places", "@topk i{3}~k{4}", &[1]),
+    ("order-places", "@sort [0*i{3}]~k{4}", &[1]),
+    ("order-places", "@argtopk [0*i{5}]~k{9}", &[1]),
+    // Of types that do not hold the extent.
     ("extent-value", "i*{j}~ij{300}", &[1]),
+    ("extent-value", "@u8 i~i . i*{j}~ij{256}", &[1]),
+    ("extent-value", "@i8 i~i . i+{j}~ij{128}", &[1]),
+    ("extent-value", "@i8 i~i . {j}-i~ij{200}", &[1]),
     ("huge-output", "+i~[9223372036854775807*i]", &[1]),
     ("letter-conflict", "ii~i", &[2]),
     ("letter-conflict", "i{3}~i . i{4}~i", &[1]),

@@ -5,6 +5,7 @@ mod build;
 mod component;
 mod expression;
 mod idioms;
+mod medleys;
 mod mistakes;
 mod mutate;
 mod print;
@@ -44,6 +45,7 @@ impl Case {
             0..18 => return Some(aims::long(rng)),
             18..50 => return Some(aims::wide(rng)),
             50..550 => return Some(aims::small(rng)),
+            550..1750 => return Some(medleys::medley(rng)),
             _ => {}
         }
         let case = Self::by_chance(rng)?;

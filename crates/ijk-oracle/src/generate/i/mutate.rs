@@ -16,8 +16,8 @@ impl Case {
     pub fn mutated(&self, rng: &mut Rng) -> Self {
         loop {
             match rng.below(1000) {
-                0..24 => return mistakes::beyond(rng),
-                24..290 => return mistakes::mistake(rng),
+                0..36 => return mistakes::beyond(rng),
+                36..350 => return mistakes::mistake(rng),
                 _ => {}
             }
             let case = self.changed(rng);

@@ -136,7 +136,7 @@ impl Drafter<'_> {
     }
 }
 
-pub(super) fn accepts(function: Function, types: &[DType]) -> bool {
+pub(in super::super) fn accepts(function: Function, types: &[DType]) -> bool {
     let map = pointwise(function, types.len());
     map.is_some_and(|map| map_type(map, types).is_ok())
 }

@@ -7,6 +7,8 @@ mod nested;
 mod operands;
 mod output;
 
+pub(super) use body::accepts;
+
 use super::Rng;
 use super::build::{apply, compound, expression};
 pub(crate) use crate::reference::surface::Array;
