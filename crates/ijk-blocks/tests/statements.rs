@@ -154,3 +154,59 @@ fn what_cannot_run_in_blocks_says_why() {
     );
     assert!(BigTensor::einsum("ij,jk->ik", &[&u]).unwrap_err().to_string().contains("operand"));
 }
+
+/// A tensor of integers as floats of a type, in blocks.
+fn narrow(
+    of: DType,
+    dims: &[usize],
+    blocks: &[Option<usize>],
+    at: impl Fn(usize) -> i64,
+) -> BigTensor {
+    let count: usize = dims.iter().product();
+    let wide = BigTensor::lit((0..count).map(at), dims, blocks).unwrap();
+    wide.map(format!("{of}(x)").as_str()).unwrap()
+}
+
+fn as_integers(tensor: &BigTensor, workers: usize) -> Vec<f64> {
+    let found = Executor::new().workers(workers).collect(tensor).unwrap();
+    found.as_numbers().unwrap().view().iter_scalars().map(|x| x.as_f64()).collect()
+}
+
+/// Sums of f16 and bf16 are rounded once, however many panels and parts they have: in their own type, a sum of ones
+/// would end at 2048 and 256.
+#[test]
+fn narrow_sums_are_rounded_once() {
+    for (of, most) in [(DType::F16, 4000), (DType::BF16, 4096)] {
+        for block in [Some(7), Some(40), Some(100_000), None] {
+            let ones = narrow(of, &[3, most], &[None, block], |_| 1);
+            let sum = &apply("+ij~i", &[&ones]).unwrap()[0];
+            assert_eq!(sum.element_type().number(), Some(of));
+            let product = BigTensor::einsum("ij,kj->ik", &[&ones, &ones]).unwrap();
+            let both = ones.contract(&ones, 1, 1).unwrap();
+            for workers in [1, 3] {
+                assert_eq!(as_integers(sum, workers), [most as f64; 3], "{of} {block:?}");
+                assert_eq!(as_integers(&product, workers), [most as f64; 9], "{of} {block:?}");
+                assert_eq!(as_integers(&both, workers), [most as f64; 9], "{of} {block:?}");
+            }
+        }
+    }
+}
+
+/// Intermediates of an einsum are not rounded: 2049 is no f16, but its half is near one.
+#[test]
+fn narrow_einsums_round_their_result() {
+    let u = narrow(DType::F16, &[1, 2049], &[None, Some(100)], |_| 1);
+    let v = narrow(DType::F16, &[2049, 1], &[Some(100), None], |_| 1);
+    let w = narrow(DType::F16, &[1, 2], &[None, Some(1)], |n| [1, -1][n]);
+    let x = narrow(DType::F16, &[2, 1], &[Some(1), None], |n| [2, 1][n]);
+    let found = BigTensor::einsum("ij,jk,kl,lm->im", &[&u, &v, &w, &x]).unwrap();
+    assert_eq!(found.element_type().number(), Some(DType::F16));
+    // To even.
+    assert_eq!(as_integers(&found, 2), [2048.0]);
+    let three = BigTensor::einsum(
+        "ij,jk,kl->il",
+        &[&u, &v, &narrow(DType::F16, &[1, 1], &[None, None], |_| 3)],
+    );
+    // 6147 lies between 6144 and 6148; 3 times the rounded 2048 would be 6144.
+    assert_eq!(as_integers(&three.unwrap(), 2), [6148.0]);
+}

@@ -1,7 +1,7 @@
 //! Lowering of terms to stages.
 
 use super::expr::Expr;
-use super::{Array, BlockPlan, From, Kernel, MapStep, Operand, Stage, split};
+use super::{Array, BlockPlan, From, Kernel, MapStep, Operand, Stage, split, wide};
 use crate::domain::{Affine, Points, StageAxis, renumbered};
 use crate::formula::Fold;
 use crate::statement::Statement;
@@ -79,8 +79,19 @@ impl Lowering {
         expr
     }
 
-    /// The array of a new stage, which may fold parts that another one makes.
+    /// The elements that a new stage makes.
     fn stage(&mut self, stage: Stage) -> Expr {
+        match wide::widened(&stage) {
+            Some((stage, of)) => {
+                let wide = self.in_parts(stage);
+                Expr::formula(&wide::cast(of, Formula::variable(0)), vec![wide], of)
+            }
+            None => self.in_parts(stage),
+        }
+    }
+
+    /// The array of a new stage, which may fold parts that another one makes.
+    fn in_parts(&mut self, stage: Stage) -> Expr {
         let stage = match split::parts(&stage) {
             Some(parts) => split::split(stage, &parts, |stage| self.made(stage)),
             None => stage,

@@ -16,6 +16,7 @@ mod schedule;
 mod simulate;
 mod split;
 mod stage;
+mod wide;
 
 pub(crate) use axis_map::{AxisMap, MapStep, Run};
 pub(crate) use done::Done;

@@ -50,7 +50,15 @@ impl BigTensor {
         let fitted = fit.operands()?;
         let operands: Vec<&BigTensor> = fitted.iter().collect();
         let blocks = blocks(&rule, &product, &operands)?;
-        PathBuilder::new(rule, &product, blocks, of, &operands).run()
+        if !(matches!(of, DType::F16 | DType::BF16) && operands.len() > 2) {
+            return PathBuilder::new(rule, &product, blocks, of, &operands).run();
+        }
+        // Intermediates are not rounded.
+        let wide = operands.iter().map(|operand| operand.map("f32(x)"));
+        let wide: Vec<BigTensor> = wide.collect::<Result<_, _>>()?;
+        let wide: Vec<&BigTensor> = wide.iter().collect();
+        let product = PathBuilder::new(rule, &product, blocks, DType::F32, &wide).run()?;
+        product.map(format!("{of}(x)").as_str())
     }
 }
 
