@@ -47,7 +47,9 @@ def _applied(tensors, component, number):
 
 
 def _run(tensors, program, names, choices, name):
-    return program(dict(zip(names, tensors)), **choices)[name]
+    choices = dict(choices)
+    numbers = choices.pop("numbers", None) or {}
+    return program(dict(zip(names, tensors)) | numbers, **choices)[name]
 
 
 _CALLS = {

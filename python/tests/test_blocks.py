@@ -1,6 +1,7 @@
 """Block tensors: terms, types, results beside NumPy's, Zarr arrays, errors and interrupts."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -74,6 +75,25 @@ def test_components_take_block_tensors():
     assert np.array_equal(shifted.collect(), a + a[0])
     with pytest.raises(TypeError, match="no out"):
         softmax(u, out=a)
+
+
+def test_plain_numbers_take_the_type_of_block_tensors():
+    a, u = tensor(5, 6, blocks=[2, 4])
+    a, u = a.astype(np.float32), u.map("f32(x)")
+    scaled = ijk.i("ij*.~ij")
+    for number in (2, 2.5, np.float32(2)):
+        result = scaled(u, number)
+        assert result.dtype == np.float32 and np.array_equal(result.collect(), scaled(a, number))
+    with pytest.raises((TypeError, ValueError, ijk.Error), match="0.5"):
+        scaled(u.map("i32(x)"), 0.5)
+    program = ijk.et("y[i,j] = scale[] * x[i,j]")
+    for number in (2, 2.5):
+        result = program(x=u, scale=number)["y"]
+        assert result.dtype == np.float32
+        assert np.array_equal(result.collect(), program(x=a, scale=number)["y"])
+        assert np.array_equal(pickle.loads(pickle.dumps(result)).collect(), result.collect())
+    with pytest.raises(ijk.Error, match="nobody"):
+        program(x=u, scale=2, nobody=1)
 
 
 def test_tuple_programs_take_block_tensors():

@@ -54,6 +54,7 @@ impl Component {
         out: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = &slf.get().with_weak_numbers(arguments)?;
         if let Some(tensors) = blocks::any(arguments)? {
             if out.is_some() || engine.is_some() {
                 let message = "block tensors are computed when they are collected or written: no out, no engine";
@@ -61,7 +62,6 @@ impl Component {
             }
             return blocks::apply(slf, &tensors);
         }
-        let arguments = &slf.get().with_weak_numbers(arguments)?;
         match direct(arguments, out)? {
             Some(arrays) => slf.get().computed(py, &arrays, out, engine),
             None => {

@@ -63,14 +63,15 @@ impl Program {
             let choices = with_numbers(choices(ranks, dims, seed)?, numbers.as_ref())?;
             return Ok(slf.get().computed(py, choices, engine, given)?.into_any());
         }
-        if let Some(tensors) = arrays.as_ref().map(blocks::any_by_name).transpose()?.flatten() {
+        if let Some(tensors) = others.as_ref().map(blocks::any_by_name).transpose()?.flatten() {
             if engine.is_some() {
                 let message =
                     "block tensors are computed when they are collected or written: no engine";
                 return Err(PyTypeError::new_err(message));
             }
             let given = given_choices(py, &ranks, &dims, seed)?;
-            let choices = choices(ranks, dims, seed)?;
+            given.set_item("numbers", &numbers)?;
+            let choices = with_numbers(choices(ranks, dims, seed)?, numbers.as_ref())?;
             return Ok(blocks::apply_by_name(slf, &tensors, &choices, &given)?.into_any());
         }
         let options = given_choices(py, &ranks, &dims, seed)?;

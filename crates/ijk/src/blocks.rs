@@ -38,7 +38,7 @@ impl IntoAggregation for &Program {
 }
 
 impl Program {
-    /// Applies the program to block tensors: see [`apply`].
+    /// Applies the program to block tensors: see [`apply`]. A number is a tensor of rank 0.
     ///
     /// # Errors
     /// As for [`apply`].
@@ -48,6 +48,9 @@ impl Program {
     /// let u = BigTensor::lit([1, 2, 3, 4], [2, 2], [Some(1), None])?;
     /// let sums = ijk::i("+ij~i").unwrap().apply_blocks(&[&u])?.remove(0);
     /// assert_eq!(sums.ty().to_string(), "([2], [1], i32)");
+    /// let two = BigTensor::lit([2], [], [])?;
+    /// let doubled = ijk::i("i*.~i").unwrap().apply_blocks(&[&sums, &two])?.remove(0);
+    /// assert_eq!(doubled.collect()?.as_numbers().unwrap().as_slice::<i32>(), Some(&[6, 14][..]));
     /// # Ok::<(), ijk::blocks::Error>(())
     /// ```
     pub fn apply_blocks(&self, operands: &[&BigTensor]) -> Result<Vec<BigTensor>, Error> {

@@ -34,7 +34,8 @@ impl BlocksError {
 
 impl Program {
     /// Applies the program to block tensors by name: each statement is a term, and nothing is computed before a
-    /// result is collected or written. `choices` bind no arrays, but may fix ranks and extents.
+    /// result is collected or written. `choices` may fix ranks and extents, and bind plain numbers and arrays, which are
+    /// in one block each.
     ///
     /// For computed positions, as in `x[a + 2*b]`, a block of the result reads parts of neighbouring blocks;
     /// positions that are elements of an array need the whole axis, which must not be cut. For computed positions on
@@ -54,6 +55,10 @@ impl Program {
     /// let (name, y) = &results[0];
     /// assert_eq!((&name[..], y.dims()), ("y", &[7][..]));
     /// assert_eq!(y.collect()?.as_numbers().unwrap().as_slice::<f64>(), Some(&[-1.0; 7][..]));
+    ///
+    /// let scaled = ijk::et("y[i] = scale[] * x[i]")?;
+    /// let (_, y) = &scaled.apply_blocks(&[("x", &x)], &Bindings::new().bind("scale", 2))?[0];
+    /// assert_eq!(y.ty().to_string(), "([8], [3], f64)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn apply_blocks(
@@ -61,12 +66,18 @@ impl Program {
         arrays: &[(&str, &BigTensor)],
         choices: &Bindings<'_>,
     ) -> Result<Vec<(String, BigTensor)>, BlocksError> {
-        let mut bindings = choices.clone();
+        let numbers = choices.numbers(self)?;
+        let mut bindings = choices.with_numbers(&numbers);
+        let checked = self.checked();
+        let mut versions: Vec<Option<BigTensor>> = vec![None; checked.arrays.len()];
+        for (name, view) in &bindings.held().arrays {
+            let blocks = vec![None; view.shape().len()];
+            let array = view.to_tensor().map_err(Error::from)?;
+            versions[self.input(name)?] = Some(BigTensor::from_tensor(array, blocks)?);
+        }
         for (name, tensor) in arrays {
             bindings = bindings.bind(*name, outline(name, tensor)?);
         }
-        let checked = self.checked();
-        let mut versions: Vec<Option<BigTensor>> = vec![None; checked.arrays.len()];
         for (name, tensor) in arrays {
             versions[self.input(name)?] = Some((*tensor).clone());
         }
