@@ -54,6 +54,7 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// Until the worker is dropped or [moved](Self::move_to): `bases` are the buffers that the nest was checked against;
     /// `scratch` has the nest's scratch bytes, aligned to 64, and only this worker accesses it.
+    #[inline(always)]
     pub unsafe fn new(
         (nest, workers): (&'a TileNest, &'a Workers),
         bases: &[*mut u8],

@@ -131,10 +131,11 @@ impl ContractProgram {
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let some = |range, context: &Context| unsafe { self.some::<W>(tensors, range, context) };
-        if count == 1 || !(small || many) {
-            context.plain(count, |n| each(n, context));
-        } else if context.threads() == 1 {
+        let one_call = matches!(&self.algorithm, Algorithm::Small(small) if small.is_one_call());
+        if context.threads() == 1 && (count > 1 || one_call) {
             some(0..count, context);
+        } else if count == 1 || !(small || many) {
+            context.plain(count, |n| each(n, context));
         } else {
             let tasks = count.min(BATCH_TASKS_PER_THREAD * context.threads());
             context.parallel_for(tasks, |task| {

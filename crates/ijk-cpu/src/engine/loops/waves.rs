@@ -106,9 +106,10 @@ impl<'r> LoopRun<'r> {
         let diagonals = loops.diagonals(loops.rows());
         let fronts = pieces(loops.rows(), rows) + pieces(diagonals, WAVE_DIAGONALS) - 1;
         let tiles = (0..fronts).map(|front| loops.front(front, rows));
-        // SAFETY: guaranteed by the caller.
         let done = match threads {
+            // SAFETY: guaranteed by the caller.
             1 => tiles.flatten().try_for_each(|tile| unsafe { self.tile(loops, &tile) }),
+            // SAFETY: as above.
             _ => unsafe { self.fronts(loops, tiles, runs) },
         };
         self.coordinates.truncate(loops.around);

@@ -147,8 +147,13 @@ impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for ShortAxesKernel<'_, L
         let tables = job.tables;
         let count = tables.run.div_ceil(tables.piece);
         for at in pieces {
-            let (row, start) = (at / count, at % count * tables.piece);
-            let (outer, inner) = (row / tables.inner.len(), row % tables.inner.len());
+            // Divisions take longer than the sum of a few elements.
+            let (row, start) =
+                if count == 1 { (at, 0) } else { (at / count, at % count * tables.piece) };
+            let (outer, inner) = match tables.inner.len() {
+                1 => (row, 0),
+                inner => (row / inner, row % inner),
+            };
             let [x, y] = [tables.outer[outer], tables.inner[inner]];
             let [left, right, out] = [0, 1, 2].map(|k| x[k] + y[k]);
             let right = right + if RUNS { start as isize } else { 0 };
