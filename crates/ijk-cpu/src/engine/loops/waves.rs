@@ -21,7 +21,7 @@ pub(super) struct WaveRun<'w> {
 }
 
 /// Rows and diagonals that run together.
-struct Tile {
+struct PassTile {
     rows: Range<i64>,
     diagonals: Range<i64>,
 }
@@ -61,14 +61,14 @@ impl WaveRun<'_> {
     }
 
     /// The tiles of a front, which are independent; `rows` at a time.
-    fn front(&self, front: i64, rows: i64) -> Vec<Tile> {
+    fn front(&self, front: i64, rows: i64) -> Vec<PassTile> {
         let bands = pieces(self.rows(), rows);
         let tile = |band: i64| {
             let rows = band * rows..((band + 1) * rows).min(self.rows());
             let start = (front - band) * WAVE_DIAGONALS;
             let own = self.wave.skew * rows.start..self.diagonals(rows.end);
             let diagonals = start.max(own.start)..(start + WAVE_DIAGONALS).min(own.end);
-            (!diagonals.is_empty()).then_some(Tile { rows, diagonals })
+            (!diagonals.is_empty()).then_some(PassTile { rows, diagonals })
         };
         (0..bands.min(front + 1)).filter_map(tile).collect()
     }
@@ -123,18 +123,18 @@ impl<'r> LoopRun<'r> {
     unsafe fn fronts(
         &mut self,
         loops: &WaveRun<'r>,
-        fronts: impl Iterator<Item = Vec<Tile>>,
+        fronts: impl Iterator<Item = Vec<PassTile>>,
         mut runs: Vec<LoopRun<'r>>,
     ) -> Result<(), RunError> {
         let workers = self.workers.at_most(runs.len() + 1);
-        // SAFETY: the memory of this run is in use by no other pass meanwhile.
+        // No other pass uses the memory of this run meanwhile.
         runs.push(self.with_memory(self.memory()));
         let runs = Mutex::new(runs.into_iter().map(TileRun).collect::<Vec<_>>());
         let failed = Mutex::new(None);
         let lock = || runs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for tiles in fronts {
             workers.parallel_for(tiles.len(), |n| {
-                let Some(mut run) = lock().pop() else { return };
+                let Some(mut run) = lock().pop() else { unreachable!("as many runs as threads") };
                 // SAFETY: guaranteed by the caller; tiles of a front share no element that one of them writes, and each
                 // run has its own memory.
                 if let Err(error) = unsafe { run.0.tile(loops, &tiles[n]) } {
@@ -157,7 +157,7 @@ impl<'r> LoopRun<'r> {
     ///
     /// # Safety
     /// As for [`Self::passes`].
-    unsafe fn tile(&mut self, loops: &WaveRun<'r>, tile: &Tile) -> Result<(), RunError> {
+    unsafe fn tile(&mut self, loops: &WaveRun<'r>, tile: &PassTile) -> Result<(), RunError> {
         for diagonal in tile.diagonals.clone() {
             let all = loops.passes(diagonal);
             let passes = all.start.max(tile.rows.start)..all.end.min(tile.rows.end);

@@ -20,8 +20,8 @@ pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     if !plain || graph.can_fail(stmt) {
         return None;
     }
-    let mask = |at: u32| Mask { stmt, at }.guarded();
-    let found = Mask::candidates(graph, stmt, monoid).into_iter().filter_map(mask);
+    let mask = |at: u32| PositionMask { stmt, at }.guarded();
+    let found = PositionMask::candidates(graph, stmt, monoid).into_iter().filter_map(mask);
     found.into_iter().find(|stmt| {
         Prefix::find(stmt).is_some()
             || stmt.guards.len() == 1 && Factored::find(graph, stmt).is_some()
@@ -39,12 +39,12 @@ fn is_order(op: BinaryOp) -> bool {
 }
 
 /// A comparison in a value that is the identity of the reduction where it does not hold.
-struct Mask<'s> {
+struct PositionMask<'s> {
     stmt: &'s Stmt,
     at: u32,
 }
 
-impl<'s> Mask<'s> {
+impl<'s> PositionMask<'s> {
     /// Nodes that compare, of all terms of the value.
     fn candidates(graph: &Graph, stmt: &'s Stmt, monoid: Monoid) -> Vec<u32> {
         let (nodes, root) = (&stmt.value.nodes, stmt.value.nodes.len() as u32 - 1);
