@@ -227,15 +227,37 @@ fn masks_of_positions_are_scans() {
     }
 }
 
-/// Elements that a mask chooses are moved to the front at linear cost: a quadratic one would take minutes.
+/// Elements that a mask chooses are moved to the front at linear cost, strict or not: a quadratic one would take minutes.
 #[test]
 fn compressing_by_a_mask() {
     let n = 500_000;
     let x = numbers(11, n);
     let source = "place[i] = I64(GT(x[h], 0)) * LE(h, i)\ny[room] = 0 * x[room]\n\
                   y[place[i]-1] += x[i] * GT(x[i], 0)\n\ny";
-    let found = elements(&run(source, &[("x", &tensor(&x, &[n], false))]));
     let mut expected: Vec<f64> = x.iter().copied().filter(|x| *x > 0.0).collect();
     expected.resize(n, 0.0);
-    assert!(found == expected);
+    for strict in [false, true] {
+        let found = programs::run(source, &[("x", &tensor(&x, &[n], false))], strict);
+        assert!(elements(&found) == expected);
+    }
+}
+
+/// Strict plans leave out what is chosen, but no factors.
+#[test]
+fn strict_masks_are_as_written() {
+    let n = LENGTH;
+    let mut x = numbers(12, n);
+    x[n - 1] = f64::INFINITY;
+    let array = tensor(&x, &[n], false);
+    let of = |source: &str| {
+        let source = format!("{source}\n\ny\n\nDIMS(t)={n}");
+        elements(&programs::run(&source, &[("x", &array)], true))
+    };
+    assert!(of("y[t] = x[h] * LE(h, t)")[..n - 1].iter().all(|y| y.is_nan()));
+    let chosen = of("y[t] = WHERE(LE(h, t), x[h], 0)");
+    let mut sum = 0.0;
+    for (x, found) in x.iter().zip(&chosen) {
+        sum += x;
+        assert!((found - sum).abs() <= 1e-10 || *found == sum, "{found} for {sum}");
+    }
 }

@@ -23,8 +23,8 @@ pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     let mask = |at: u32| PositionMask { stmt, at }.guarded();
     let found = PositionMask::candidates(graph, stmt, monoid).into_iter().filter_map(mask);
     found.into_iter().find(|stmt| {
-        Prefix::find(stmt).is_some()
-            || stmt.guards.len() == 1 && Factored::find(graph, stmt).is_some()
+        let factored = || !graph.strict && Factored::find(graph, stmt).is_some();
+        Prefix::find(stmt).is_some() || stmt.guards.len() == 1 && factored()
     })
 }
 
@@ -59,7 +59,8 @@ impl<'s> PositionMask<'s> {
         if monoid == Monoid::Or {
             conditions.push(root);
         }
-        if monoid == Monoid::Add {
+        // 0 times an infinity shows in strict graphs.
+        if monoid == Monoid::Add && (!graph.strict || dtype.is_integer()) {
             let algebra = Algebra { op: BinaryOp::Mul, monoid, dtype };
             let terms = Terms::of(&stmt.value, &algebra).all;
             let factor = |root: u32| match nodes[root as usize] {

@@ -21,11 +21,14 @@ use ijk_types::{Monoid, Reducer};
 
 /// Runs the pass.
 pub(crate) fn scan_prefixes(graph: &mut Graph) {
-    if graph.statements.iter().all(|stmt| stmt.guards.is_empty()) {
+    // Of graphs that are not strict, factors were moved before, and conditions with them.
+    let masks = graph.strict && graph.statements.iter().any(masks::compares);
+    if !masks && graph.statements.iter().all(|stmt| stmt.guards.is_empty()) {
         return;
     }
     for stmt in std::mem::take(&mut graph.statements) {
-        lower(graph, stmt);
+        let guarded = masks.then(|| masks::guarded(graph, &stmt)).flatten();
+        lower(graph, guarded.unwrap_or(stmt));
     }
 }
 
