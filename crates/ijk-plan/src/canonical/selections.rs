@@ -11,7 +11,7 @@ use crate::graph::axes::{Axes, of_indices, restrict};
 use crate::graph::expr::{self, Builder};
 use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
-use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init, Span};
+use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// Runs the pass.
@@ -132,7 +132,7 @@ impl Choice {
 
     /// A reduced axis with a single value for which the numbers are equal, and that value.
     fn fixed(&self, graph: &Graph, stmt: &Stmt, types: &[DType]) -> Option<(usize, IndexExpr)> {
-        let [left, right] = self.compared.map(|at| number(&stmt.value, types, at));
+        let [left, right] = self.compared.map(|at| expr::as_index(&stmt.value, types, at));
         let difference = index::add(&left?, &index::scale(&right?, -1)?)?;
         let kept = stmt.kept_axes();
         difference.terms.iter().find_map(|(coefficient, atom)| {
@@ -148,29 +148,6 @@ impl Choice {
             let place = fixes.then(|| index::scale(&rest, -coefficient)).flatten()?;
             in_bounds(graph, stmt, &place).then_some((a, place))
         })
-    }
-}
-
-/// An integer node as an index expression.
-fn number(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
-    let integer = matches!(types[at as usize], DType::I32 | DType::I64);
-    match &value.nodes[at as usize] {
-        ExprNode::Index(e) => Some(e.clone()),
-        ExprNode::Access(array, index) if integer => {
-            let (array, index) = (*array, index.clone());
-            Some(IndexExpr::element(Access { array, index, span: Span::default() }))
-        }
-        ExprNode::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
-        // Narrower integers wrap around.
-        ExprNode::Binary(BinaryOp::Add, x, y) if types[at as usize] == DType::I64 => {
-            index::add(&number(value, types, *x)?, &number(value, types, *y)?)
-        }
-        ExprNode::Binary(BinaryOp::Sub, x, y) if types[at as usize] == DType::I64 => {
-            let right = index::scale(&number(value, types, *y)?, -1)?;
-            index::add(&number(value, types, *x)?, &right)
-        }
-        ExprNode::Unary(UnaryOp::Cast(DType::I64), x) if integer => number(value, types, *x),
-        _ => None,
     }
 }
 

@@ -105,7 +105,7 @@ fn may_be_for_nothing(node: &ExprNode, nodes: &[ExprNode]) -> bool {
         ExprNode::Unary(UnaryOp::Neg, _) => true,
         ExprNode::Binary(BinaryOp::Add, x, y) if x == y => true,
         ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub, x, y) => {
-            [x, y].into_iter().any(|at| is_zero(&nodes[*at as usize]))
+            [x, y].into_iter().any(|at| expr::is_zero_node(&nodes[*at as usize]))
         }
         ExprNode::Binary(BinaryOp::Max | BinaryOp::Min, x, y) => {
             let differs =
@@ -197,9 +197,13 @@ fn push(builder: &mut Builder, node: ExprNode, demand: SignDemand) -> u32 {
             ExprNode::Binary(Sub, a, b) if !exact => ExprNode::Binary(Sub, b, a),
             _ => node,
         },
-        ExprNode::Binary(Add, zero, x) if !exact && is_zero(builder.node(zero)) => return x,
-        ExprNode::Binary(Add, x, zero) if !exact && is_zero(builder.node(zero)) => return x,
-        ExprNode::Binary(Sub, zero, x) if !exact && is_zero(builder.node(zero)) => {
+        ExprNode::Binary(Add, zero, x) if !exact && expr::is_zero_node(builder.node(zero)) => {
+            return x;
+        }
+        ExprNode::Binary(Add, x, zero) if !exact && expr::is_zero_node(builder.node(zero)) => {
+            return x;
+        }
+        ExprNode::Binary(Sub, zero, x) if !exact && expr::is_zero_node(builder.node(zero)) => {
             return push(builder, ExprNode::Unary(UnaryOp::Neg, x), demand);
         }
         ExprNode::Binary(Sub, x, y) if !exact => match builder.negated(x) {
@@ -247,7 +251,7 @@ fn compared(node: &ExprNode) -> Option<[u32; 2]> {
 /// them, or one of them with 0.
 fn takes_greater(builder: &Builder, c: u32, x: u32, y: u32) -> Option<bool> {
     let [less, greater] = compared(builder.node(c))?;
-    let zero = |at: u32| is_zero(builder.node(at));
+    let zero = |at: u32| expr::is_zero_node(builder.node(at));
     match (less, greater) {
         _ if greater == x && (less == y || zero(less)) => Some(true),
         _ if less == y && zero(greater) => Some(true),
@@ -271,11 +275,7 @@ fn are_opposite(builder: &Builder, x: u32, y: u32, exact: bool) -> bool {
     !exact && (turned || negated)
 }
 
-fn is_zero(node: &ExprNode) -> bool {
-    matches!(node, ExprNode::Const(value) if expr::is_zero(*value))
-}
-
 /// Tells whether a node is a constant other than 0: it absorbs an added zero.
 fn is_nonzero(node: &ExprNode) -> bool {
-    matches!(node, ExprNode::Const(_)) && !is_zero(node)
+    matches!(node, ExprNode::Const(_)) && !expr::is_zero_node(node)
 }

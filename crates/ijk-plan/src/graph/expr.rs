@@ -1,6 +1,7 @@
 //! Builder of scalar expressions: shares equal nodes, folds constants, writes small powers as products.
 
-use crate::graph::{Expr, ExprNode, Few};
+use crate::graph::{Expr, ExprNode, Few, index};
+use ijk_ir::core::{Access, IndexExpr, Span};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 
 /// Collects nodes; finish with [`Builder::finish`].
@@ -183,6 +184,11 @@ fn leaves(op: BinaryOp, right: Scalar) -> bool {
     }
 }
 
+/// Tells whether a node is the number 0, of either sign.
+pub(crate) fn is_zero_node(node: &ExprNode) -> bool {
+    matches!(node, ExprNode::Const(value) if is_zero(*value))
+}
+
 /// Tells whether a real number is 0, of either sign.
 pub(crate) fn is_zero(value: Scalar) -> bool {
     whole(value) == Some(0)
@@ -206,6 +212,29 @@ fn whole(value: Scalar) -> Option<i64> {
         Scalar::I64(n) => Some(n),
         Scalar::F32(x) => small(x.into()),
         Scalar::F64(x) => small(x),
+        _ => None,
+    }
+}
+
+/// An integer node as an index expression.
+pub(crate) fn as_index(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
+    let integer = matches!(types[at as usize], DType::I32 | DType::I64);
+    match &value.nodes[at as usize] {
+        ExprNode::Index(e) => Some(e.clone()),
+        ExprNode::Access(array, index) if integer => {
+            let (array, index) = (*array, index.clone());
+            Some(IndexExpr::element(Access { array, index, span: Span::default() }))
+        }
+        ExprNode::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
+        // Narrower integers wrap around.
+        ExprNode::Binary(BinaryOp::Add, x, y) if types[at as usize] == DType::I64 => {
+            index::add(&as_index(value, types, *x)?, &as_index(value, types, *y)?)
+        }
+        ExprNode::Binary(BinaryOp::Sub, x, y) if types[at as usize] == DType::I64 => {
+            let right = index::scale(&as_index(value, types, *y)?, -1)?;
+            index::add(&as_index(value, types, *x)?, &right)
+        }
+        ExprNode::Unary(UnaryOp::Cast(DType::I64), x) if integer => as_index(value, types, *x),
         _ => None,
     }
 }

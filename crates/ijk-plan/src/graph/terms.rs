@@ -113,19 +113,19 @@ impl Terms {
                 then(x, inverse);
             }
             ExprNode::Binary(BinaryOp::Sub, zero, x)
-                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+                if algebra.has_sign() && expr::is_zero_node(&value.nodes[zero as usize]) =>
             {
                 self.negative = !self.negative;
                 then(x, inverse);
             }
             // These differ in the sign of a zero only, which a sum that starts from 0 drops.
             ExprNode::Binary(BinaryOp::Add, zero, x)
-                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+                if algebra.has_sign() && expr::is_zero_node(&value.nodes[zero as usize]) =>
             {
                 then(x, inverse);
             }
             ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub, x, zero)
-                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+                if algebra.has_sign() && expr::is_zero_node(&value.nodes[zero as usize]) =>
             {
                 then(x, inverse);
             }
@@ -133,8 +133,4 @@ impl Terms {
         }
         true
     }
-}
-
-fn is_zero(node: &ExprNode) -> bool {
-    matches!(node, ExprNode::Const(value) if expr::is_zero(*value))
 }

@@ -7,11 +7,10 @@
 use super::Prefix;
 use super::factors::Factored;
 use crate::SMALL_DOMAIN;
-use crate::graph::expr::Builder;
+use crate::graph::expr::{self, Builder};
 use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{ExprNode, Graph, Guard, Stmt, index};
-use ijk_ir::core::IndexExpr;
-use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp, scalar};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// The statement with a condition as a guard that makes it a prefix reduction, if there is one.
 pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
@@ -20,7 +19,8 @@ pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     if !plain || graph.can_fail(stmt) {
         return None;
     }
-    let mask = |at: u32| PositionMask { stmt, at }.guarded();
+    let types = graph.node_types(&stmt.value);
+    let mask = |at: u32| PositionMask { stmt, types: &types, at }.guarded();
     let found = PositionMask::candidates(graph, stmt, monoid).into_iter().filter_map(mask);
     found.into_iter().find(|stmt| {
         let factored = || !graph.strict && Factored::find(graph, stmt).is_some();
@@ -41,6 +41,8 @@ fn is_order(op: BinaryOp) -> bool {
 /// A comparison in a value that is the identity of the reduction where it does not hold.
 struct PositionMask<'s> {
     stmt: &'s Stmt,
+    /// Types of the value's nodes.
+    types: &'s [DType],
     at: u32,
 }
 
@@ -65,7 +67,7 @@ impl<'s> PositionMask<'s> {
             let terms = Terms::of(&stmt.value, &algebra).all;
             let factor = |root: u32| match nodes[root as usize] {
                 ExprNode::Unary(UnaryOp::Cast(_), x) => Some(x),
-                ExprNode::Select(x, _, no) if is_zero(&nodes[no as usize]) => Some(x),
+                ExprNode::Select(x, _, no) if expr::is_zero_node(&nodes[no as usize]) => Some(x),
                 _ => None,
             };
             conditions.extend(terms.iter().filter(|t| !t.inverse).filter_map(|t| factor(t.root)));
@@ -103,8 +105,8 @@ impl<'s> PositionMask<'s> {
             return None;
         };
         let (less, more) = if matches!(op, BinaryOp::Le | BinaryOp::Lt) { (x, y) } else { (y, x) };
-        let below = index::scale(&self.number(less)?, -1)?;
-        let mut difference = index::add(&self.number(more)?, &below)?;
+        let index = |at: u32| expr::as_index(&self.stmt.value, self.types, at);
+        let mut difference = index::add(&index(more)?, &index::scale(&index(less)?, -1)?)?;
         if matches!(op, BinaryOp::Lt | BinaryOp::Gt) {
             difference.constant = difference.constant.checked_sub(1)?;
         }
@@ -112,23 +114,4 @@ impl<'s> PositionMask<'s> {
         let extent = u64::try_from(greatest + 1).ok().filter(|&n| i64::try_from(n).is_ok())?;
         difference.is_affine().then_some((difference, extent))
     }
-
-    /// A node that is an index or a number.
-    fn number(&self, at: u32) -> Option<IndexExpr> {
-        match &self.stmt.value.nodes[at as usize] {
-            ExprNode::Index(e) => Some(e.clone()),
-            ExprNode::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
-            ExprNode::Binary(BinaryOp::Add, x, y) => {
-                index::add(&self.number(*x)?, &self.number(*y)?)
-            }
-            ExprNode::Binary(BinaryOp::Sub, x, y) => {
-                index::add(&self.number(*x)?, &index::scale(&self.number(*y)?, -1)?)
-            }
-            _ => None,
-        }
-    }
-}
-
-fn is_zero(node: &ExprNode) -> bool {
-    matches!(node, ExprNode::Const(value) if crate::graph::expr::is_zero(*value))
 }
