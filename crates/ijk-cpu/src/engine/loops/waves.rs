@@ -9,7 +9,7 @@ use super::run::{LoopRun, Outcome};
 use crate::error::RunError;
 use crate::tuning::time::{WAVE_DIAGONALS, WAVE_ROWS};
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Two loops and their updates of diagonals.
 pub(super) struct WaveRun<'w> {
@@ -131,19 +131,19 @@ impl<'r> LoopRun<'r> {
         runs.push(self.with_memory(self.memory()));
         let runs = Mutex::new(runs.into_iter().map(TileRun).collect::<Vec<_>>());
         let failed = Mutex::new(None);
-        let lock = || runs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for tiles in fronts {
             workers.parallel_for(tiles.len(), |n| {
-                let Some(mut run) = lock().pop() else { unreachable!("as many runs as threads") };
+                let Some(mut run) = locked(&runs).pop() else {
+                    unreachable!("as many runs as threads")
+                };
                 // SAFETY: guaranteed by the caller; tiles of a front share no element that one of them writes, and each
                 // run has its own memory.
                 if let Err(error) = unsafe { run.0.tile(loops, &tiles[n]) } {
-                    *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+                    *locked(&failed) = Some(error);
                 }
-                lock().push(run);
+                locked(&runs).push(run);
             });
-            let error = failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-            if let Some(error) = error {
+            if let Some(error) = locked(&failed).take() {
                 return Err(error);
             }
             if workers.have_ended() {
@@ -256,6 +256,11 @@ impl<'r> LoopRun<'r> {
 /// Number of pieces of a size that cover a number of passes.
 fn pieces(passes: i64, size: i64) -> i64 {
     (passes - 1) / size + 1
+}
+
+/// Waits for a lock; a panic of another thread changes nothing that it guards.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The state of a thread that runs tiles.
