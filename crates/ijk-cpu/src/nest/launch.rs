@@ -4,6 +4,7 @@
 //! results.
 
 use super::TileNest;
+use super::one_tile::OneTile;
 use super::program::{ReduceSpec, Sink};
 use super::run::Worker;
 use super::sorted;
@@ -11,6 +12,7 @@ use crate::copy::fence;
 use crate::error::RunError;
 use crate::scratch::{Need, ScratchPool};
 use crate::threads::Workers;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -71,6 +73,10 @@ impl Launch<'_> {
     /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
     /// other thread accesses the output.
     pub unsafe fn run(&self) -> Result<u32, RunError> {
+        if let Some(tile) = &self.nest.one_tile {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.run_one(tile) };
+        }
         // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.nest.sink {
@@ -86,6 +92,24 @@ impl Launch<'_> {
                 _ => self.run_blocks(),
             }
         }
+    }
+
+    /// Executes a nest of one tile.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    unsafe fn run_one(&self, tile: &OneTile) -> Result<u32, RunError> {
+        let bytes = self.nest.scratch;
+        let (mut small, large);
+        let memory = if bytes <= size_of::<SmallScratch>() {
+            small = SmallScratch([MaybeUninit::uninit(); SMALL_SCRATCH]);
+            small.0.as_mut_ptr().cast()
+        } else {
+            large = self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
+            large.as_ptr()
+        };
+        // SAFETY: guaranteed by the caller; only this run accesses the memory, which has the nest's scratch bytes.
+        Ok(unsafe { tile.prepare(memory) | tile.run(self.bases, memory) })
     }
 
     /// Number of points of the whole nest.
@@ -216,6 +240,13 @@ pub(super) fn part_of(range: &Range<i64>, part: usize, parts: usize) -> Range<i6
         |part: usize| (i128::from(range.start) + length * part as i128 / parts as i128) as i64;
     cut(part)..cut(part + 1)
 }
+
+/// Bytes of scratch memory that a run has on its stack.
+const SMALL_SCRATCH: usize = 1024;
+
+/// Scratch memory on the stack: a nest of few points takes less time than to take some of the pool.
+#[repr(align(64))]
+struct SmallScratch([MaybeUninit<u8>; SMALL_SCRATCH]);
 
 /// Fault bit: scratch memory for a worker could not be allocated.
 pub(super) const OUT_OF_MEMORY: u32 = 1 << 31;

@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
 use super::kernel::{Compare, FoldKernels, LinkOp, arg, chains, fold, moves};
+use super::one_tile::OneTile;
 use super::order::{Order, order};
 use super::program::*;
 use super::rows::RowPattern;
@@ -34,6 +35,12 @@ pub(super) struct Lowering<'a> {
 impl Lowering<'_> {
     /// Lowers the nest, whose domain is not empty.
     pub fn lower(&self) -> Result<TileNest, Fault> {
+        let nest = self.tiles()?;
+        Ok(TileNest { one_tile: OneTile::of(&nest), ..nest })
+    }
+
+    /// The program of its tiles.
+    fn tiles(&self) -> Result<TileNest, Fault> {
         if let Some(pattern) = RowPattern::of(self) {
             return self.rows(&pattern);
         }
@@ -78,6 +85,7 @@ impl Lowering<'_> {
             out,
             sink,
             ahead: None,
+            one_tile: None,
         })
     }
 
@@ -132,6 +140,7 @@ impl Lowering<'_> {
             out,
             sink,
             ahead: None,
+            one_tile: None,
         })
     }
 

@@ -8,7 +8,8 @@
 //! * [`body`] lowers nodes to instructions, [`lower`] the nest to a program,
 //! * [`rows`] finds nests that move whole rows, which have their own execution,
 //! * [`run`] executes tiles, [`reduce`] combines partial results, [`launch`] distributes blocks among threads,
-//!   [`standing`] runs a short nest many times, [`sorted`] and [`copies`] combine values at computed places.
+//!   [`one_tile`] has nests of a single tile, [`standing`] runs a short nest many times, [`sorted`] and [`copies`]
+//!   combine values at computed places.
 
 mod body;
 mod copies;
@@ -17,6 +18,7 @@ mod geometry;
 mod kernel;
 mod launch;
 mod lower;
+mod one_tile;
 mod order;
 mod program;
 mod reduce;

@@ -4,6 +4,7 @@ use super::geometry::Geometry;
 use super::kernel::{
     ArgKernels, Compare, Destination, FoldKernels, LinkCode, LinkOp, MoveKernels, TileKernel,
 };
+use super::one_tile::OneTile;
 use super::rows::{RowBases, RowSpec};
 use crate::Few;
 use crate::check::Footprint;
@@ -51,6 +52,8 @@ pub(crate) struct TileNest {
     pub(super) parallel: usize,
     /// Memory to prefetch while a tile is computed.
     pub(super) ahead: Option<Ahead>,
+    /// The calls of its tile, if it has one.
+    pub(super) one_tile: Option<OneTile>,
 }
 
 /// Prefetch of memory that is read later.
@@ -78,6 +81,10 @@ impl TileNest {
         let keeps = matches!(self.sink, Sink::Direct | Sink::Reduce(_));
         let load = self.loads.iter().position(reads).filter(|_| computes && keeps);
         self.ahead = load.map(|load| Ahead { load, bytes });
+        if self.ahead.is_some() {
+            // Its calls do not prefetch.
+            self.one_tile = None;
+        }
         self.ahead.is_some()
     }
 
@@ -269,6 +276,21 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Bytes from the first element to the one that an instruction reads at the start of a row, and from one element to
+    /// the next; `value` is the extent of what the instruction computes.
+    #[inline(always)]
+    pub(super) fn at(&self, value: Over, start: usize, row: usize) -> (usize, usize) {
+        let size = self.size;
+        match self.over {
+            over if over == value => (start * size, size),
+            Over::One => (0, 0),
+            Over::Rows => (row * size, 0),
+            Over::Columns => (0, size),
+            Over::Points => (start * size, size),
+            Over::Apart(apart) => ((row as isize * apart) as usize, size),
+        }
+    }
+
     /// Bytes from the elements of a row of points to those of the next.
     pub(super) fn row_step(&self, length: usize) -> isize {
         match self.over {
@@ -304,6 +326,17 @@ pub(super) enum Over {
 }
 
 impl Over {
+    /// Number of elements in a tile.
+    #[inline]
+    pub(super) fn count(self, points: usize, row: usize) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Rows => points / row,
+            Self::Columns => row,
+            Self::Points | Self::Apart(_) => points,
+        }
+    }
+
     /// Extent of a function of two values.
     pub(super) fn join(self, other: Self) -> Self {
         match (self, other) {

@@ -1,6 +1,7 @@
 //! A nest that one thread runs many times.
 
 use super::TileNest;
+use super::one_tile::OneTile;
 use super::program::Sink;
 use super::run::Worker;
 use crate::scratch::{Scratch, ScratchPool};
@@ -9,9 +10,15 @@ use crate::threads::Workers;
 /// A nest with its scratch memory, constants and the state of one thread: what a short run would spend most of its time
 /// on.
 pub(crate) struct StandingNest<'p> {
-    worker: Worker<'p>,
-    blocks: usize,
-    _memory: Scratch<'p>,
+    tiles: Tiles<'p>,
+    memory: Scratch<'p>,
+}
+
+/// The tiles of a nest.
+enum Tiles<'p> {
+    One(&'p OneTile),
+    /// A number of blocks.
+    Blocks(Box<Worker<'p>>, usize),
 }
 
 impl<'p> StandingNest<'p> {
@@ -30,21 +37,33 @@ impl<'p> StandingNest<'p> {
             return None;
         }
         let memory = scratch.try_take(nest.scratch)?;
+        if let Some(tile) = &nest.one_tile {
+            // SAFETY: the memory has the nest's scratch bytes, and stays with the tile.
+            unsafe { tile.prepare(memory.as_ptr()) };
+            return Some(Self { tiles: Tiles::One(tile), memory });
+        }
         let blocks = nest.geometry.kept.iter().map(|&a| nest.blocks[a]).product();
         // SAFETY: the memory has the nest's scratch bytes, and stays with the worker, which is its only user; addresses
         // of buffers are set before each run.
         let worker = unsafe { Worker::new((nest, workers), &[], memory.as_ptr()) };
-        Some(Self { worker, blocks, _memory: memory })
+        Some(Self { tiles: Tiles::Blocks(Box::new(worker), blocks), memory })
     }
 
     /// Executes the nest; returns the faults that occurred.
     ///
     /// # Safety
     /// As for [`Launch::run`](super::Launch::run).
+    #[inline]
     pub(crate) unsafe fn run(&mut self, bases: &[*mut u8]) -> u32 {
-        self.worker.move_to(bases);
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.worker.run(0..self.blocks) };
-        std::mem::take(&mut self.worker.faults)
+        match &mut self.tiles {
+            // SAFETY: guaranteed by the caller; the memory is the tile's, and prepared.
+            Tiles::One(tile) => unsafe { tile.run(bases, self.memory.as_ptr()) },
+            Tiles::Blocks(worker, blocks) => {
+                worker.move_to(bases);
+                // SAFETY: guaranteed by the caller.
+                unsafe { worker.run(0..*blocks) };
+                std::mem::take(&mut worker.faults)
+            }
+        }
     }
 }

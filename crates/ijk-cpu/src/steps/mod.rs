@@ -179,7 +179,7 @@ macro_rules! programs {
 /// A program with what its runs on different buffers share.
 pub(crate) enum StandingStep<'p> {
     /// A short nest on one thread.
-    Nest(Box<StandingNest<'p>>),
+    Nest(StandingNest<'p>),
     /// Any other, which shares nothing.
     Other(&'p Program),
 }
@@ -195,7 +195,7 @@ impl<'p> StandingStep<'p> {
             Program::Nest(nest) => StandingNest::new(nest, workers, scratch),
             _ => None,
         };
-        nest.map_or(Self::Other(program), |nest| Self::Nest(Box::new(nest)))
+        nest.map_or(Self::Other(program), Self::Nest)
     }
 
     /// Executes it; returns the faults that occurred.

@@ -119,16 +119,8 @@ impl<'a> Worker<'a> {
         start: usize,
         row: usize,
     ) -> (*const u8, usize) {
-        let Source { slot, over, size } = *source;
-        let (at, step) = match over {
-            _ if over == value => (start * size, size),
-            Over::One => (0, 0),
-            Over::Rows => (row * size, 0),
-            Over::Columns => (0, size),
-            Over::Points => (start * size, size),
-            Over::Apart(apart) => ((row as isize * apart) as usize, size),
-        };
-        (self.slots[slot as usize].wrapping_add(at).cast_const(), step)
+        let (at, step) = source.at(value, start, row);
+        (self.slots[source.slot as usize].wrapping_add(at).cast_const(), step)
     }
 
     /// Points of a row of the present tile.
@@ -263,12 +255,7 @@ impl<'a> Worker<'a> {
 
     /// Number of elements of a value in the present tile.
     fn count(&self, over: Over) -> usize {
-        match over {
-            Over::One => 1,
-            Over::Rows => self.points / self.row(),
-            Over::Columns => self.row(),
-            Over::Points | Over::Apart(_) => self.points,
-        }
+        over.count(self.points, self.row())
     }
 
     /// Selects elements by a condition: if it holds everywhere, the slot becomes that of the chosen operand.
