@@ -40,60 +40,58 @@ impl Format {
     }
 }
 
+/// Where the sums of a tile start: each at the sum of what belongs to its row and to its column.
+#[derive(Clone, Copy)]
+pub(super) struct TileStart<'a> {
+    pub rows: &'a [i32; ROWS],
+    pub columns: &'a [i32; COLUMNS],
+}
+
 /// Multiplies two panels of `groups` groups of steps.
 ///
 /// # Safety
 /// `left` has `groups * ROWS` groups and `right` `groups * COLUMNS`, aligned to 4 bytes. The processor has the
 /// instructions of the kernel.
-pub(super) type NarrowMicrokernel =
-    unsafe fn(groups: usize, left: *const u32, right: *const u32, out: &mut Tile);
+pub(super) type NarrowMicrokernel = unsafe fn(
+    groups: usize,
+    left: *const u32,
+    right: *const u32,
+    start: TileStart<'_>,
+    out: &mut Tile,
+) -> ();
 
 /// The sum with the products of two groups.
 pub(crate) trait Dot {
     fn dot(sum: u32, left: u32, right: u32) -> u32;
 }
 
-/// Writes a row of a tile to contiguous elements, or adds it to them.
+/// Writes the rows of a tile to contiguous elements each, or adds them: `rows` has their offsets from `to` in bytes.
 ///
 /// # Safety
-/// `to` has as many elements, aligned to 4 bytes.
-pub(super) type StoreRow =
-    unsafe fn(sums: &[u32; COLUMNS], to: *mut u32, adds: bool, format: Format) -> ();
+/// There are as many elements, aligned to 4 bytes.
+pub(super) type StoreTile =
+    unsafe fn(tile: &Tile, to: *mut u8, rows: &[[isize; 2]], adds: bool, format: Format) -> ();
 
-leveled!(store_row_at, store_row, [], [],
-    (sums: &[u32; COLUMNS], to: *mut u32, adds: bool, format: Format) -> ());
+leveled!(store_tile_at, store_tile, [], [],
+    (tile: &Tile, to: *mut u8, rows: &[[isize; 2]], adds: bool, format: Format) -> ());
 
 /// # Safety
-/// As for [`StoreRow`].
+/// As for [`StoreTile`].
 #[inline(always)]
-unsafe fn store_row(sums: &[u32; COLUMNS], to: *mut u32, adds: bool, format: Format) {
-    let to = to.cast::<[u32; COLUMNS]>();
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        let mut values = *sums;
-        if adds {
-            let old = to.read();
-            values.iter_mut().zip(old).for_each(|(value, old)| *value = format.sum(old, *value));
-        }
-        to.write(values);
-    }
-}
-
-/// Adds to each sum of a tile what belongs to its row and its column.
-///
-/// # Safety
-/// The processor has the instructions of the level.
-pub(super) type Shift = unsafe fn(tile: &mut Tile, rows: &[i32], columns: &[i32]);
-
-leveled!(shift_at, shift, [], [], (tile: &mut Tile, rows: &[i32], columns: &[i32]) -> ());
-
-/// # Safety
-/// As for [`Shift`].
-#[inline(always)]
-unsafe fn shift(tile: &mut Tile, rows: &[i32], columns: &[i32]) {
-    for (sums, row) in tile.iter_mut().zip(rows) {
-        for (sum, column) in sums.iter_mut().zip(columns) {
-            *sum = sum.wrapping_add(row.wrapping_add(*column) as u32);
+unsafe fn store_tile(tile: &Tile, to: *mut u8, rows: &[[isize; 2]], adds: bool, format: Format) {
+    for (sums, row) in tile.iter().zip(rows) {
+        let to = to.wrapping_offset(row[1]).cast::<[u32; COLUMNS]>();
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let mut values = *sums;
+            if adds {
+                let old = to.read();
+                values
+                    .iter_mut()
+                    .zip(old)
+                    .for_each(|(value, old)| *value = format.sum(old, *value));
+            }
+            to.write(values);
         }
     }
 }
@@ -106,8 +104,7 @@ pub(super) struct NarrowKernels {
     pub pack_columns: NarrowPacking,
     pub sums_of_rows: NarrowSums,
     pub sums_of_columns: NarrowSums,
-    pub store_row: StoreRow,
-    pub shift: Shift,
+    pub store_tile: StoreTile,
 }
 
 /// The format in which elements are multiplied, and the functions.
@@ -119,8 +116,7 @@ pub(super) fn kernels(format: Format, level: Level) -> (Format, NarrowKernels) {
         pack_columns: packing::<COLUMNS>(level),
         sums_of_rows: summing::<ROWS, false>(level),
         sums_of_columns: summing::<COLUMNS, true>(level),
-        store_row: store_row_at(level),
-        shift: shift_at(level),
+        store_tile: store_tile_at(level),
     };
     (format, kernels)
 }
@@ -151,9 +147,17 @@ impl Dot for HalfDot {
 /// # Safety
 /// As for [`NarrowMicrokernel`].
 #[inline(always)]
-unsafe fn plain<D: Dot>(groups: usize, left: *const u32, right: *const u32, out: &mut Tile) {
+unsafe fn plain<D: Dot>(
+    groups: usize,
+    left: *const u32,
+    right: *const u32,
+    start: TileStart<'_>,
+    out: &mut Tile,
+) {
     for (row, sums) in out.iter_mut().enumerate() {
-        *sums = [0; COLUMNS];
+        for (sum, column) in sums.iter_mut().zip(start.columns) {
+            *sum = start.rows[row].wrapping_add(*column) as u32;
+        }
         for group in 0..groups {
             // SAFETY: within the panels.
             unsafe {
@@ -168,7 +172,7 @@ unsafe fn plain<D: Dot>(groups: usize, left: *const u32, right: *const u32, out:
 }
 
 leveled!(plain_at, plain, [D: Dot], [D],
-    (groups: usize, left: *const u32, right: *const u32, out: &mut Tile) -> ());
+    (groups: usize, left: *const u32, right: *const u32, start: TileStart<'_>, out: &mut Tile) -> ());
 
 /// The format in which integers of a byte are multiplied, and the microkernel of a format.
 fn choose(format: Format, level: Level) -> (Format, NarrowMicrokernel) {
@@ -186,7 +190,7 @@ fn choose(format: Format, level: Level) -> (Format, NarrowMicrokernel) {
 mod wide {
     //! Kernels of AVX-512 VNNI and BF16.
 
-    use super::{COLUMNS, Format, NarrowMicrokernel, ROWS, Tile};
+    use super::{COLUMNS, Format, NarrowMicrokernel, ROWS, Tile, TileStart};
     use crate::simd::{Kind, Level};
     use std::arch::x86_64::*;
 
@@ -206,12 +210,26 @@ mod wide {
     }
 
     macro_rules! microkernel {
-        ($name:ident, $features:literal, $zero:expr, $group:ident, $dot:ident, $cast:expr) => {
+        ($name:ident, $features:literal, $group:ident, $dot:ident, $start:expr, $cast:expr) => {
             /// # Safety
             /// As for [`NarrowMicrokernel`].
             #[target_feature(enable = $features)]
-            unsafe fn $name(groups: usize, left: *const u32, right: *const u32, out: &mut Tile) {
-                let mut sums = [[$zero; 2]; ROWS];
+            unsafe fn $name(
+                groups: usize,
+                left: *const u32,
+                right: *const u32,
+                start: TileStart<'_>,
+                out: &mut Tile,
+            ) {
+                let (rows, columns) = (start.rows, start.columns.as_ptr().cast::<u32>());
+                // SAFETY: these are two registers.
+                let columns = unsafe { [integers(columns), integers(columns.add(COLUMNS / 2))] };
+                let mut sums = [[$start(columns[0]); 2]; ROWS];
+                for (sums, &row) in sums.iter_mut().zip(rows) {
+                    let row = _mm512_set1_epi32(row);
+                    sums[0] = $start(_mm512_add_epi32(row, columns[0]));
+                    sums[1] = $start(_mm512_add_epi32(row, columns[1]));
+                }
                 for group in 0..groups {
                     // SAFETY: within the panels.
                     unsafe {
@@ -259,25 +277,25 @@ mod wide {
     microkernel!(
         bytes,
         "avx512f,avx512vnni",
-        _mm512_setzero_si512(),
         integers,
         _mm512_dpbusd_epi32,
+        std::convert::identity,
         std::convert::identity
     );
     microkernel!(
         words,
         "avx512f,avx512vnni",
-        _mm512_setzero_si512(),
         integers,
         _mm512_dpwssd_epi32,
+        std::convert::identity,
         std::convert::identity
     );
     microkernel!(
         halves,
         "avx512f,avx512bf16",
-        _mm512_setzero_ps(),
         pairs,
         _mm512_dpbf16_ps,
+        _mm512_castsi512_ps,
         as_pairs
     );
 }

@@ -125,14 +125,55 @@ const TURNED: usize = 4;
 /// Each row has `TURNED` groups; `to` has room for those of all rows.
 #[inline(always)]
 unsafe fn turned<const W: usize>(rows: [*const u8; W], flip: u32, to: *mut u32) {
-    let mut groups = [[0; W]; TURNED];
+    const { assert!(W.is_multiple_of(TURNED)) };
+    for (n, block) in rows.as_chunks().0.iter().enumerate() {
+        // SAFETY: guaranteed by the caller.
+        unsafe { transposed(*block, flip, to.wrapping_add(n * TURNED), W) };
+    }
+}
+
+/// Transposes a square of groups; the rows of the result are `step` groups apart.
+///
+/// # Safety
+/// Each row has `TURNED` groups, and so has each of the result.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn transposed(rows: [*const u8; TURNED], flip: u32, to: *mut u32, step: usize) {
+    use std::arch::x86_64::*;
+    // SAFETY: guaranteed by the caller; SSE2 is part of the architecture.
+    unsafe {
+        let [a, b, c, d] = rows.map(|row| _mm_loadu_si128(row.cast()));
+        let (ab, cd) = (_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
+        let (ab_high, cd_high) = (_mm_unpackhi_epi32(a, b), _mm_unpackhi_epi32(c, d));
+        let turned = [
+            _mm_unpacklo_epi64(ab, cd),
+            _mm_unpackhi_epi64(ab, cd),
+            _mm_unpacklo_epi64(ab_high, cd_high),
+            _mm_unpackhi_epi64(ab_high, cd_high),
+        ];
+        let flip = _mm_set1_epi32(flip as i32);
+        for (group, each) in turned.into_iter().enumerate() {
+            _mm_storeu_si128(to.wrapping_add(group * step).cast(), _mm_xor_si128(each, flip));
+        }
+    }
+}
+
+/// Transposes a square of groups; the rows of the result are `step` groups apart.
+///
+/// # Safety
+/// Each row has `TURNED` groups, and so has each of the result.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn transposed(rows: [*const u8; TURNED], flip: u32, to: *mut u32, step: usize) {
     for (n, row) in rows.into_iter().enumerate() {
         // SAFETY: guaranteed by the caller.
-        let row = unsafe { row.cast::<[u32; TURNED]>().read_unaligned() };
-        groups.iter_mut().zip(row).for_each(|(group, joined)| group[n] = joined ^ flip);
+        unsafe {
+            let row = row.cast::<[u32; TURNED]>().read_unaligned();
+            for (group, joined) in row.into_iter().enumerate() {
+                to.wrapping_add(group * step + n).write(joined ^ flip);
+            }
+        }
     }
-    // SAFETY: guaranteed by the caller.
-    unsafe { to.cast::<[[u32; W]; TURNED]>().write(groups) };
 }
 
 /// Packs a group of contiguous steps of each row.

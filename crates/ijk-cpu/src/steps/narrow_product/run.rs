@@ -1,7 +1,7 @@
 //! Execution of products of narrow elements.
 
 use super::NarrowProductProgram;
-use super::kernel::{COLUMNS, Format, ROWS, Tile};
+use super::kernel::{COLUMNS, Format, ROWS, Tile, TileStart};
 use super::pack::{PanelSource, pitch};
 use crate::error::RunError;
 use crate::runtime::lines::prefetch_all_far;
@@ -195,17 +195,14 @@ impl NarrowProductProgram {
             let of_rows = self.sums_of_rows(panel, rows.len(), groups, block.steps.len());
             for (n, columns) in block.columns.chunks(COLUMNS).enumerate() {
                 let right = block.panel(groups, n);
+                let of_columns = match self.is_shifted(0) {
+                    true => &*block.of_columns.wrapping_add(n * COLUMNS).cast::<[i32; COLUMNS]>(),
+                    false => &[0; COLUMNS],
+                };
                 for (m, rows) in rows.chunks(ROWS).enumerate() {
                     self.ask_for(block, rows, columns);
-                    (self.kernels.multiply)(groups, panel(m), right, &mut tile);
-                    if self.is_shifted(0) || self.is_shifted(1) {
-                        let others = block.of_columns.wrapping_add(n * COLUMNS);
-                        let others = match self.is_shifted(0) {
-                            true => std::slice::from_raw_parts(others, COLUMNS),
-                            false => &[0; COLUMNS],
-                        };
-                        (self.kernels.shift)(&mut tile, &of_rows[m * ROWS..], others);
-                    }
+                    let start = TileStart { rows: &of_rows[m], columns: of_columns };
+                    (self.kernels.multiply)(groups, panel(m), right, start, &mut tile);
                     self.store(&tile, block.tensors.out, rows, columns, block.adds);
                 }
             }
@@ -257,11 +254,11 @@ impl NarrowProductProgram {
         rows: usize,
         groups: usize,
         steps: usize,
-    ) -> Vec<i32> {
-        let mut sums = vec![0; rows.next_multiple_of(ROWS)];
+    ) -> Vec<[i32; ROWS]> {
+        let mut sums = vec![[0; ROWS]; rows.div_ceil(ROWS)];
         if self.is_shifted(1) {
             let both = if self.is_shifted(0) { (steps as i32).wrapping_mul(128 * 128) } else { 0 };
-            for (n, part) in sums.chunks_mut(ROWS).enumerate() {
+            for (n, part) in sums.iter_mut().enumerate() {
                 // SAFETY: guaranteed by the caller.
                 unsafe { (self.kernels.sums_of_rows)(panel(n), groups, part) };
                 part.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(128).wrapping_sub(both));
@@ -283,11 +280,9 @@ impl NarrowProductProgram {
         adds: bool,
     ) {
         if columns.len() == COLUMNS && self.dense_columns {
-            for (sums, row) in tile.iter().zip(rows) {
-                let at = out.wrapping_offset(row[1] + columns[0][1]);
-                // SAFETY: contiguous elements of a row of the output.
-                unsafe { (self.kernels.store_row)(sums, at.cast(), adds, self.format) };
-            }
+            let at = out.wrapping_offset(columns[0][1]);
+            // SAFETY: contiguous elements of each row of the output.
+            unsafe { (self.kernels.store_tile)(tile, at, rows, adds, self.format) };
             return;
         }
         for (sums, row) in tile.iter().zip(rows) {

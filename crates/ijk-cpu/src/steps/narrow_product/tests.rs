@@ -1,6 +1,6 @@
 //! Panels and microkernels against plain sums.
 
-use super::kernel::{COLUMNS, Format, ROWS, Tile, kernels};
+use super::kernel::{COLUMNS, Format, ROWS, Tile, TileStart, kernels};
 use super::pack::PanelSource;
 use crate::simd::Level;
 
@@ -20,11 +20,12 @@ fn product(
     let (by_column, down): (Vec<isize>, Vec<isize>) = (list(columns, 1), list(steps, columns));
     let source = |ptr, rows, steps| PanelSource { ptr, rows, steps, size, signed: true, flip: 0 };
     let mut tile = [[0; COLUMNS]; ROWS];
+    let start = TileStart { rows: &[0; ROWS], columns: &[0; COLUMNS] };
     // SAFETY: the vectors have room for the panels; offsets are within the operands.
     unsafe {
         (kernels.pack_rows)(format, &source(left.as_ptr(), &by_row, &by_step), a.as_mut_ptr());
         (kernels.pack_columns)(format, &source(right.as_ptr(), &by_column, &down), b.as_mut_ptr());
-        (kernels.multiply)(groups, a.as_ptr(), b.as_ptr(), &mut tile);
+        (kernels.multiply)(groups, a.as_ptr(), b.as_ptr(), start, &mut tile);
     }
     (format, tile)
 }
