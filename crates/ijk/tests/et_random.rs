@@ -4,7 +4,7 @@
 //! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test all et_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
-use crate::common::{Engines, Peers, in_shares};
+use crate::common::{Again, Engines, Peers, in_shares};
 use ijk::et::{Bindings, Program};
 use ijk::{Engine, Error, Tensor};
 use ijk_ir::et::{Checked, Solution};
@@ -90,6 +90,7 @@ fn number(name: &str, or: u64) -> u64 {
 fn work(engines: &Engines, count: u64, seeds: impl Iterator<Item = u64>) -> Outcome {
     let mut outcome = Outcome::default();
     for seed in seeds {
+        let _again = Again { test: "et_random", seed };
         let peers = engines.of(seed, count);
         engines.note(seed, count, &mut outcome.reached);
         let case = EtCase::random(seed);

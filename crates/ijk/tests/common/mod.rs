@@ -71,6 +71,21 @@ impl Engines {
     }
 }
 
+/// Prints the command that runs a program again if a thread panics at it.
+pub struct Again {
+    pub test: &'static str,
+    pub seed: u64,
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Self { test, seed } = self;
+            println!("again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test all {test}\n");
+        }
+    }
+}
+
 /// Programs that one thread runs.
 pub type Share = std::iter::StepBy<std::ops::Range<u64>>;
 

@@ -6,7 +6,7 @@
 
 mod misuse;
 
-use crate::common::{Engines, Peers, in_shares};
+use crate::common::{Again, Engines, Peers, in_shares};
 use ijk::{Engine, Tensor};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
@@ -99,6 +99,7 @@ fn number(name: &str, or: u64) -> u64 {
 fn work(engines: &Engines, count: u64, seeds: impl Iterator<Item = u64>) -> Outcome {
     let mut outcome = Outcome::default();
     for seed in seeds {
+        let _again = Again { test: "random_programs", seed };
         let peers = engines.of(seed, count);
         engines.note(seed, count, &mut outcome.reached);
         let case = Case::random(seed);

@@ -99,6 +99,7 @@ const MISTAKES: &[Mistake] = &[
     ("ranks-differ", "i~i . ij~ij", &[1]),
     ("reducer-inside", "-(@argmax ij)~i", &[2]),
     ("swap-of-one", "~i~i", &[1]),
+    ("type-outside", "@where(i @gt 0, <5, 1*i)~i", &[1, 1]),
     ("type-outside", "@argmax ij~i", &[2]),
     ("type-outside", "@argmin ij~j", &[2]),
     ("type-outside", "@argmax(i-i)~.", &[1, 1]),

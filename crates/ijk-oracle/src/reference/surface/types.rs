@@ -109,12 +109,12 @@ impl Typing<'_> {
                 ResultType::Real => Err(undetermined()),
             };
         };
-        let types = self.assigned(parts, known, t);
+        let types = self.assigned(parts, known, t)?;
         Ok(Known::Only(cell::map_type(map, &types)?))
     }
 
     fn chosen(&mut self, parts: &[&Tree], known: &[Known]) -> Result<Known, EvalError> {
-        let condition = self.assigned(&parts[..1], &known[..1], DType::Bool);
+        let condition = self.assigned(&parts[..1], &known[..1], DType::Bool)?;
         let (values, types) = (&parts[1..], &known[1..]);
         match (types[0], types[1]) {
             (Known::Open(x), Known::Open(y)) if x.intersect(y).single().is_none() => {
@@ -123,23 +123,29 @@ impl Typing<'_> {
             }
             (Known::Open(x), Known::Open(y)) => {
                 let t = x.intersect(y).single().expect("one type");
-                self.assigned(values, types, t);
+                self.assigned(values, types, t)?;
                 Ok(Known::Only(t))
             }
             (Known::Only(t), _) | (_, Known::Only(t)) => {
-                let chosen = self.assigned(values, types, t);
+                let chosen = self.assigned(values, types, t)?;
                 Ok(Known::Only(cell::map_type(Map::Where, &[condition[0], chosen[0], chosen[1]])?))
             }
         }
     }
 
-    /// The types of parts, where open ones become `t`.
-    fn assigned(&mut self, parts: &[&Tree], known: &[Known], t: DType) -> Vec<DType> {
+    /// The types of parts, where open ones become `t`, which they must be able to be.
+    fn assigned(
+        &mut self,
+        parts: &[&Tree],
+        known: &[Known],
+        t: DType,
+    ) -> Result<Vec<DType>, EvalError> {
         let of = |(part, known): (&&Tree, &Known)| match known {
-            Known::Only(own) => *own,
+            Known::Only(own) => Ok(*own),
+            Known::Open(set) if !set.contains(t) => Err(EvalError::Type(t)),
             Known::Open(_) => {
                 self.assign(part, t);
-                t
+                Ok(t)
             }
         };
         parts.iter().zip(known).map(of).collect()
