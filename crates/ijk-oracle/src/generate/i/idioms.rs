@@ -170,8 +170,8 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "@argmin ij~j", arguments: &["i j"], types: ORDERED },
     Idiom { source: "i/i~i . [2*i+1]~i", arguments: &["i", "i"], types: INTEGER },
     Idiom { source: "i/i~i . @index i~i", arguments: &["i", "i"], types: INTEGER },
-    Idiom { source: ">ij~j . @index i~i", arguments: &["i j"], types: ORDERED },
-    Idiom { source: "@index i~i . +i~.", arguments: &["i"], types: ANY },
+    Idiom { source: ">ij~j . @index(i)~i", arguments: &["i j"], types: ORDERED },
+    Idiom { source: "@index(i)~i . +i~.", arguments: &["i"], types: ANY },
     Idiom {
         source: "ij*i~ij . (+ij~i & >ij~i) . @index i~i",
         arguments: &["i j", "i"],
