@@ -247,7 +247,11 @@ impl ChainLink {
             sources.swap(0, 1);
         }
         let ones = sources.map(|source| source.over.is_one_a_row());
-        let operands = if op.compares() { 3 } else { 1 + usize::from(product) };
+        let operands = match op {
+            LinkOp::DivShort => 2,
+            _ if op.compares() => 3,
+            _ => 1 + usize::from(product),
+        };
         Self { code: LinkCode::new(op, product, ones), operands, sources, ahead }
     }
 }

@@ -16,7 +16,10 @@ impl Builder {
         let node = match self.fold(&node) {
             Some(Folded::Value(value)) => ExprNode::Const(value),
             Some(Folded::Operand(at)) => return at,
-            None => self.power(&node).or_else(|| self.without_signs(&node)).unwrap_or(node),
+            None => {
+                let node = self.without_division(&node).unwrap_or(node);
+                self.power(&node).or_else(|| self.without_signs(&node)).unwrap_or(node)
+            }
         };
         if let Some(at) = self.nodes.iter().position(|other| same(other, &node)) {
             return at as u32;
@@ -72,6 +75,13 @@ impl Builder {
             -1 if self.is_float(y) => Some(ExprNode::Unary(UnaryOp::Recip, x)),
             _ => None,
         }
+    }
+
+    /// Rewrites a division by a power of two as a product: both round the same number.
+    fn without_division(&mut self, node: &ExprNode) -> Option<ExprNode> {
+        let ExprNode::Binary(BinaryOp::Div, x, y) = *node else { return None };
+        let inverse = exact_inverse(self.constant(y)?)?;
+        Some(ExprNode::Binary(BinaryOp::Mul, x, self.push(ExprNode::Const(inverse))))
     }
 
     /// Absorbs the signs of operands into the operator, bit for bit: a difference is the sum with the opposite by
@@ -201,6 +211,23 @@ fn is_float_zero(value: Scalar, negative: bool) -> bool {
         Scalar::F32(x) => is(x.into()),
         Scalar::F64(x) => is(x),
         _ => false,
+    }
+}
+
+/// The inverse of a power of two, if it is a normal number, too.
+fn exact_inverse(value: Scalar) -> Option<Scalar> {
+    match value {
+        Scalar::F32(x)
+            if x.is_normal() && x.to_bits().trailing_zeros() >= f32::MANTISSA_DIGITS - 1 =>
+        {
+            Some(x.recip()).filter(|inverse| inverse.is_normal()).map(Scalar::F32)
+        }
+        Scalar::F64(x)
+            if x.is_normal() && x.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1 =>
+        {
+            Some(x.recip()).filter(|inverse| inverse.is_normal()).map(Scalar::F64)
+        }
+        _ => None,
     }
 }
 

@@ -7,9 +7,10 @@ use crate::nest::lower::is_three;
 use crate::nest::program::{
     Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, ReduceSpec, Sink, Slot, Source,
 };
+use crate::nest::scalar_bits;
 use crate::tuning::time::{CHAIN_CALL_ROW, CHAIN_LONG_ROW};
 use ijk_plan::plan::Node;
-use ijk_types::{BinaryOp, DType, UnaryOp};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp};
 
 /// A chain under construction.
 pub(super) struct Growing {
@@ -84,9 +85,18 @@ impl Body<'_> {
 
     /// Returns true if an operand is the constant exponent 3.
     fn is_three(&self, operand: Operand) -> bool {
-        let three = |n: &Node| matches!(n, Node::Const(value) if is_three(*value));
-        let mut nodes = self.nodes.iter().zip(&self.lowering.nest.body);
-        nodes.any(|(o, node)| o.is_some_and(|o| o.slot == operand.slot) && three(node))
+        self.constant(operand.slot).is_some_and(is_three)
+    }
+
+    /// The constant at a slot.
+    fn constant(&self, slot: Slot) -> Option<Scalar> {
+        let nodes = self.nodes.iter().zip(&self.lowering.nest.body);
+        nodes.filter(|(own, _)| own.is_some_and(|own| own.slot == slot)).find_map(|(_, node)| {
+            match node {
+                Node::Const(value) => Some(*value),
+                _ => None,
+            }
+        })
     }
 
     /// Fuses instructions that are each a cheap function of the one before, whose result has no other reader.
@@ -110,8 +120,27 @@ impl Body<'_> {
         // A kernel is called for each row, a chain once for all.
         let short = self.row() < CHAIN_LONG_ROW;
         let Joining { found, needed, .. } = joining;
-        let found = merged(found, &self.finished.instructions, (&needed, value), self.row());
+        let mut found = merged(found, &self.finished.instructions, (&needed, value), self.row());
+        for growing in &mut found {
+            self.without_divisions(growing);
+        }
         self.join_members(found, |chain| alone && chain.dst == value || short && chain.is_by_row());
+    }
+
+    /// Divides short integers by constants without a division, which takes longer than all else of a conversion.
+    fn without_divisions(&mut self, growing: &mut Growing) {
+        for n in 1..growing.links.len() {
+            let [first, second] = &growing.links[n - 1..=n] else { continue };
+            let divides = first.op.is_short() && second.op == LinkOp::Div && !second.product;
+            let divisor = second.sources[0];
+            let constant = self.constant(divisor.slot).filter(|_| divides);
+            let Some(inverse) = constant.and_then(LinkOp::inverse) else { continue };
+            let Ok(slot) = self.slot(0) else { continue };
+            self.finished.constants.push((slot, scalar_bits(inverse)));
+            let inverse = Source { slot, ..divisor };
+            let sources = [divisor, inverse, inverse];
+            growing.links[n] = Step { op: LinkOp::DivShort, product: false, sources };
+        }
     }
 
     /// Elements of a row of a full tile.

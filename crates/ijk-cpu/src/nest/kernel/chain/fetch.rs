@@ -78,11 +78,22 @@ macro_rules! rounds {
         })*
     };
 }
-rounds!(i32 => f32, i32 => f64, i64 => f32, i64 => f64);
+rounds!(
+    i8 => f32, i8 => f64, u8 => f32, u8 => f64, i16 => f32, i16 => f64, u16 => f32, u16 => f64,
+    i32 => f32, i32 => f64, i64 => f32, i64 => f64
+);
 
 /// Vectors that chains support.
-pub(super) trait Value: Float<Element: Rounds<i32> + Rounds<i64>> {}
-impl<V: Float<Element: Rounds<i32> + Rounds<i64>>> Value for V {}
+pub(super) trait Value: Float<Element: RoundsAll> {}
+impl<V: Float<Element: RoundsAll>> Value for V {}
+
+/// Floats to which all integers of chains are rounded.
+pub(super) trait RoundsAll:
+    Rounds<i8> + Rounds<u8> + Rounds<i16> + Rounds<u16> + Rounds<i32> + Rounds<i64>
+{
+}
+impl RoundsAll for f32 {}
+impl RoundsAll for f64 {}
 
 /// Most lanes of a vector.
 const MOST_LANES: usize = 16;

@@ -67,6 +67,21 @@ pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool
                 })*
                 Code::<{ LinkOp::StartI32 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i32) => x),
                 Code::<{ LinkOp::StartI64 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i64) => x),
+                Code::<{ LinkOp::StartU8 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(u8) => x),
+                Code::<{ LinkOp::StartI8 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i8) => x),
+                Code::<{ LinkOp::StartU16 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(u16) => x),
+                Code::<{ LinkOp::StartI16 as u8 }, EACH>::IS => each!(values, _v, x = rounded!(i16) => x),
+                Code::<{ LinkOp::DivShort as u8 }, ONE>::IS => {
+                    let (divisor, inverse) = (one(a, rows_a), one(b, rows_b));
+                    for k in 0..K {
+                        // SAFETY: operands have an element in each row.
+                        let (divisor, inverse): (V, V) = unsafe { (divisor.get(k), inverse.get(k)) };
+                        // The nearest quotient but for an ulp, what is left of the value, and the correction.
+                        let quotient = values[k].mul(inverse);
+                        let rest = quotient.neg_mul_add(divisor, values[k]);
+                        values[k] = rest.mul_add(inverse, quotient);
+                    }
+                }
                 // SAFETY: guaranteed by the caller.
                 Code::<{ LinkOp::Store as u8 }, EACH>::IS => unsafe {
                     store::<V, S, K, PART>(link, (spots, count), &values)

@@ -1,6 +1,6 @@
 //! Links of a chain: their functions, operands and dispatch codes.
 
-use ijk_types::{BinaryOp, DType, UnaryOp};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp};
 
 /// Function of a link, of the value so far and of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,11 @@ pub(crate) enum LinkOp {
     StartI32,
     /// A 64-bit integer operand, likewise.
     StartI64,
+    /// An integer of 8 or 16 bits, likewise.
+    StartU8,
+    StartI8,
+    StartU16,
+    StartI16,
     /// The value, which is also written to the operand; later links may read it there.
     Store,
     /// `value + operand`.
@@ -26,6 +31,9 @@ pub(crate) enum LinkOp {
     Div,
     /// `operand / value`.
     DivInto,
+    /// `value / operand` of a value that is an integer of at most 16 bits, where the second operand is the
+    /// [inverse](LinkOp::inverse) of the first. Both are broadcast.
+    DivShort,
     /// Maximum; signs of zeros and NaN as in [`ijk_types::Ordered::max`].
     Max,
     /// Maximum with the operand first.
@@ -148,8 +156,32 @@ impl LinkOp {
         Some(match (from, to) {
             (DType::I32, DType::F32 | DType::F64) => Self::StartI32,
             (DType::I64, DType::F32 | DType::F64) => Self::StartI64,
+            (DType::U8, DType::F32 | DType::F64) => Self::StartU8,
+            (DType::I8, DType::F32 | DType::F64) => Self::StartI8,
+            (DType::U16, DType::F32 | DType::F64) => Self::StartU16,
+            (DType::I16, DType::F32 | DType::F64) => Self::StartI16,
             _ => return None,
         })
+    }
+
+    /// Returns true for starts with integers of at most 16 bits.
+    pub fn is_short(self) -> bool {
+        matches!(self, Self::StartU8 | Self::StartI8 | Self::StartU16 | Self::StartI16)
+    }
+
+    /// The rounded inverse of a divisor of [`DivShort`](Self::DivShort), if neither is so small or great that what the
+    /// division computes on the way is rounded to less than full precision.
+    pub fn inverse(divisor: Scalar) -> Option<Scalar> {
+        const LIMIT: f64 = (1u64 << 60) as f64;
+        match divisor {
+            Scalar::F32(x) if (1.0 / LIMIT..=LIMIT).contains(&f64::from(x.abs())) => {
+                Some(Scalar::F32(x.recip()))
+            }
+            Scalar::F64(x) if (1.0 / LIMIT..=LIMIT).contains(&x.abs()) => {
+                Some(Scalar::F64(x.recip()))
+            }
+            _ => None,
+        }
     }
 }
 

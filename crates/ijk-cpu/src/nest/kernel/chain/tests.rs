@@ -194,3 +194,59 @@ fn values_are_stored_on_the_way() {
     check_rows::<f32, true>();
     check_rows::<f64, true>();
 }
+
+/// Quotients of all integers of 16 bits by a divisor, of a chain and of divisions.
+fn check_short<T: Real + From<u16> + std::ops::Div<Output = T> + PartialEq + std::fmt::Debug>(
+    level: Level,
+    divisor: T,
+) {
+    let whole: Vec<u16> = (0..=u16::MAX).collect();
+    let Some(inverse) = LinkOp::inverse(divisor.into_scalar()) else { panic!("{divisor:?}") };
+    let inverse = inverse.to_ne_bytes();
+    let mut found = vec![divisor; whole.len()];
+    let link = |op, a: *const u8, b: *const u8, ones| Link {
+        code: LinkCode::new(op, false, ones),
+        size: 2,
+        operands: [a, b, b],
+        rows: [0; 3],
+        ahead: 0,
+    };
+    let (from, by) = (whole.as_ptr().cast(), std::ptr::from_ref(&divisor).cast());
+    let mut links = [
+        link(LinkOp::StartU16, from, from, [false; 3]),
+        link(LinkOp::DivShort, by, inverse.as_ptr(), [true; 3]),
+    ];
+    let to = Destination { first: found.as_mut_ptr().cast(), stream: false };
+    // SAFETY: the operands and the destination are of this length.
+    unsafe { chain(level, T::DTYPE, ChainRows::one(whole.len()), to, &mut links) };
+    for (n, quotient) in whole.into_iter().zip(found) {
+        let expected = T::from(n) / divisor;
+        assert_eq!(
+            quotient.into_scalar().to_ne_bytes(),
+            expected.into_scalar().to_ne_bytes(),
+            "{n} / {divisor:?}"
+        );
+    }
+}
+
+#[test]
+fn short_integers_are_divided_exactly() {
+    let mut bits = 1u64;
+    let mut next = || {
+        bits = bits.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        bits >> 11
+    };
+    for level in Level::available().into_iter().filter(|&level| chains(DType::F32, level)) {
+        for n in 1..=120u16 {
+            check_short(level, f32::from(n));
+            check_short(level, -1.0 / f64::from(n));
+            check_short(level, f32::from_bits(0x3f80_0000 | next() as u32 & 0x7f_ffff));
+            check_short(level, f64::from_bits(0x3ff0 << 48 | next() >> 1));
+        }
+        // Significands of ones but for a few bits are the hardest.
+        for n in 0..64 {
+            check_short(level, f32::from_bits(0x4000_0000 - 1 - n));
+            check_short(level, f64::from_bits((0x4000 << 48) - 1 - u64::from(n)));
+        }
+    }
+}
