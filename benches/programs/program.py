@@ -106,6 +106,10 @@ class Data:
         """From 1/2 to 1."""
         return self._random.random(shape, np.float32) / 2 + np.float32(0.5)
 
+    def bytes(self, *shape: int):
+        """Of images."""
+        return self._random.integers(0, 256, shape, np.uint8)
+
     def shares(self, *shape: int):
         """Positive, with the sum 1 in each row."""
         numbers = self.positive(*shape)

@@ -190,9 +190,9 @@ impl<'a> Body<'a> {
         for instruction in &self.finished.instructions[..standing] {
             last_use[instruction.dst() as usize] = usize::MAX;
         }
-        if standing > 0 {
+        for load in &self.finished.loads {
             // Loads are packed again for each tile: they would overwrite values that reuse their memory.
-            for load in &self.finished.loads {
+            if standing > 0 || load.stays {
                 last_use[load.slot as usize] = usize::MAX;
             }
         }

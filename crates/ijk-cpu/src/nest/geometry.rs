@@ -3,6 +3,7 @@
 //! Everything here is a function of extents and strides, so that the order of combination depends on nothing else.
 
 use crate::Few;
+use crate::runtime::lines::LINE;
 use crate::tuning::order::{
     CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS, TRANSPOSED_MAP_ROW,
 };
@@ -235,7 +236,10 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         }
         // A second axis makes calls longer, which outweighs what is packed for it.
         let long_calls = wishes.computes && stores && chosen.len() > 1 && side >= CHAIN_CALL_ROW;
-        let side = axes[a].extent.min(room);
+        let side = match axes[a].extent.min(room) {
+            side if stores && side < axes[a].extent => of_whole_lines(side, &chosen),
+            side => side,
+        };
         if long_calls && moves_from_place(axes, &chosen, (a, side)) {
             break;
         }
@@ -246,6 +250,13 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         room /= side;
     }
     chosen.into_iter().rev().collect()
+}
+
+/// The side of an axis, at most as long, with which a tile consists of whole lines of any elements.
+fn of_whole_lines(side: usize, chosen: &[(usize, usize)]) -> usize {
+    let points: usize = chosen.iter().map(|&(_, side)| side).product();
+    let step = LINE >> points.trailing_zeros().min(LINE.ilog2());
+    if side < step { side } else { side - side % step }
 }
 
 /// True if functions read a load where it is stored in a tile of the axes `chosen`, but not with one more.

@@ -149,6 +149,8 @@ pub(super) struct LoadSpec {
     pub(super) mode: LoadMode,
     /// Bytes of an element.
     pub(super) size: usize,
+    /// True if tiles of equal extents have the same elements, which are packed once for all of them.
+    pub(super) stays: bool,
 }
 
 /// Access of instructions to the elements of a load.

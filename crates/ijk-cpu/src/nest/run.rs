@@ -34,6 +34,9 @@ pub(super) struct Worker<'a> {
     kept: Range<usize>,
     /// Points of the present tile.
     points: usize,
+    /// Extents of the tile for which loads that stay have been packed; none before the first, since a tile without axes
+    /// has none to pack.
+    packed: Axes<usize>,
     /// True once values that are invariant in the innermost loop have been computed.
     stands: bool,
     /// Offsets of the output's elements that this worker may write by rows.
@@ -77,6 +80,7 @@ impl<'a> Worker<'a> {
             extents: smallvec![0; nest.geometry.inner.len()],
             kept: nest.geometry.kept_inside(),
             points: 1,
+            packed: Axes::new(),
             stands: false,
             own: i64::MIN..i64::MAX,
             list: None,
@@ -95,6 +99,7 @@ impl<'a> Worker<'a> {
 
     /// Sets the addresses of buffers.
     pub(super) fn move_to(&mut self, bases: &[*mut u8]) {
+        self.packed.clear();
         if self.bases.len() == bases.len() {
             self.bases.copy_from_slice(bases);
         } else {

@@ -34,7 +34,8 @@ impl Body<'_> {
             _ => (LoadMode::Pack(copier()), PACKED_POINT),
         };
         self.finished.nanoseconds += nanoseconds;
-        self.finished.loads.push(LoadSpec { slot, mode, ..probe });
+        let stays = !direct && self.stays(&probe.place);
+        self.finished.loads.push(LoadSpec { slot, mode, stays, ..probe });
         self.load_slots[n] = Some(slot);
         Ok(Operand { slot, dtype, over })
     }
@@ -64,7 +65,16 @@ impl Body<'_> {
     pub(super) fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
         let base = self.lowering.nest.loads[n].base;
         let place = place(self.lowering, self.geometry, base, |axis: &Axis| axis.loads[n]);
-        LoadSpec { place, slot, mode, size: self.lowering.nest.loads[n].dtype.size() }
+        let size = self.lowering.nest.loads[n].dtype.size();
+        LoadSpec { place, slot, mode, size, stays: false }
+    }
+
+    /// Returns true if an access is at the same elements in all tiles, which the nest does not write.
+    fn stays(&self, place: &Place) -> bool {
+        let loops = self.geometry.loops.iter().zip(&place.strides);
+        let mut moving = loops.filter(|(each, _)| each.tile < each.axis.extent);
+        place.buffer != self.lowering.nest.store.base.buffer.0 as usize
+            && moving.all(|(_, &stride)| stride == 0)
     }
 
     /// Returns true if the arrays of all loads together are out of cache.

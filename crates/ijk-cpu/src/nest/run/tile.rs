@@ -145,7 +145,11 @@ impl<'a> Worker<'a> {
     /// As for [`compute`](Self::compute).
     unsafe fn load(&mut self) {
         let nest = self.nest;
+        let packed = self.packed == self.extents;
         for load in &nest.loads {
+            if load.stays && packed {
+                continue;
+            }
             let from = self.address(&load.place);
             match &load.mode {
                 LoadMode::Direct => self.slots[load.slot as usize] = from,
@@ -162,6 +166,9 @@ impl<'a> Worker<'a> {
                     unsafe { copier.copy(&self.extents[..axes], to, from) };
                 }
             }
+        }
+        if !packed {
+            self.packed.clone_from(&self.extents);
         }
     }
 

@@ -351,7 +351,13 @@ impl Lanes {
 
     /// A cast to a floating-point or complex type.
     fn cast_to_inexact(&mut self, n: u32, to: DType) -> Lane {
-        let from = self.lane(n).dtype;
+        let Lane { at, dtype: from, form } = self.lane(n);
+        let short = matches!(from, DType::U8 | DType::I8 | DType::U16 | DType::I16);
+        if short && form == LaneForm::Stored && matches!(to, DType::F32 | DType::F64) {
+            // Chains start with such conversions.
+            let at = self.unary(UnaryOp::Cast(to), at);
+            return self.settled(at, to);
+        }
         let wide = if to == DType::F64 || to == DType::C128 { DType::F64 } else { DType::F32 };
         let at = match from {
             DType::U64 => {
