@@ -16,7 +16,8 @@ pub(crate) struct StandingNest<'p> {
 
 /// The tiles of a nest.
 enum Tiles<'p> {
-    One(&'p OneTile),
+    /// One, with the faults that its next run returns, too.
+    One(&'p OneTile, u32),
     /// A number of blocks.
     Blocks(Box<Worker<'p>>, usize),
 }
@@ -39,8 +40,8 @@ impl<'p> StandingNest<'p> {
         let memory = scratch.try_take(nest.scratch)?;
         if let Some(tile) = &nest.one_tile {
             // SAFETY: the memory has the nest's scratch bytes, and stays with the tile.
-            unsafe { tile.prepare(memory.as_ptr()) };
-            return Some(Self { tiles: Tiles::One(tile), memory });
+            let faults = unsafe { tile.prepare(memory.as_ptr()) };
+            return Some(Self { tiles: Tiles::One(tile, faults), memory });
         }
         let blocks = nest.geometry.kept.iter().map(|&a| nest.blocks[a]).product();
         // SAFETY: the memory has the nest's scratch bytes, and stays with the worker, which is its only user; addresses
@@ -56,8 +57,10 @@ impl<'p> StandingNest<'p> {
     #[inline]
     pub(crate) unsafe fn run(&mut self, bases: &[*mut u8]) -> u32 {
         match &mut self.tiles {
-            // SAFETY: guaranteed by the caller; the memory is the tile's, and prepared.
-            Tiles::One(tile) => unsafe { tile.run(bases, self.memory.as_ptr()) },
+            Tiles::One(tile, faults) => {
+                // SAFETY: guaranteed by the caller; the memory is the tile's, and prepared.
+                std::mem::take(faults) | unsafe { tile.run(bases, self.memory.as_ptr()) }
+            }
             Tiles::Blocks(worker, blocks) => {
                 worker.move_to(bases);
                 // SAFETY: guaranteed by the caller.
