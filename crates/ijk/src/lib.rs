@@ -204,6 +204,7 @@ pub type Component = Program;
 /// The function panics if extents do not fit, quoting the program, if a number is no value of the element type that it
 /// takes, and on integer division by zero; [`try_i!`] returns a `Result` instead.
 #[doc(inline)]
+#[cfg(feature = "macros")]
 pub use ijk_macros::i;
 
 /// Like [`i!`](macro@i), but the function returns a `Result`.
@@ -216,6 +217,7 @@ pub use ijk_macros::i;
 /// # assert!(mm(&array![[1.0, 2.0]], &array![[1.0], [2.0]]).is_ok());
 /// ```
 #[doc(inline)]
+#[cfg(feature = "macros")]
 pub use ijk_macros::try_i;
 
 /// Like [`i!`](macro@i), but the function writes its results into further arguments: mutable
@@ -230,6 +232,7 @@ pub use ijk_macros::try_i;
 /// assert_eq!(out, array![[0, 1, 3, 0], [0, 2, 4, 0]]);
 /// ```
 #[doc(inline)]
+#[cfg(feature = "macros")]
 pub use ijk_macros::into_i;
 
 /// An einsum whose subscripts are checked at compile time: `einsum!("ij,jk->ik", &a, &b)`. Operands are
@@ -257,6 +260,7 @@ pub use ijk_macros::into_i;
 ///
 /// # Panics
 /// If extents do not fit, quoting the subscripts; [`try_einsum!`] returns a `Result` instead.
+#[cfg(feature = "macros")]
 #[macro_export]
 macro_rules! einsum {
     ($subscripts:expr $(, $operand:expr)* $(,)?) => {
@@ -273,6 +277,7 @@ macro_rules! einsum {
 /// assert_eq!(try_einsum!("ij->i", &array![[1, 2, 3]])?, array![6]);
 /// # Ok::<(), ijk::Error>(())
 /// ```
+#[cfg(feature = "macros")]
 #[macro_export]
 macro_rules! try_einsum {
     ($subscripts:expr $(, $operand:expr)* $(,)?) => {
@@ -290,6 +295,7 @@ macro_rules! try_einsum {
 /// into_einsum!("ij->ji", &array![[1, 2], [3, 4]], &mut out.slice_mut(s![.., 1..3]));
 /// assert_eq!(out, array![[0, 1, 3, 0], [0, 2, 4, 0]]);
 /// ```
+#[cfg(feature = "macros")]
 #[macro_export]
 macro_rules! into_einsum {
     ($subscripts:expr $(, $operand:expr)* $(,)?) => {
@@ -344,6 +350,7 @@ pub fn i(source: &str) -> Result<Program, Error> {
 /// [`run`](et::Program::run) and the other methods return errors for data that does not fit, and never
 /// panic.
 #[doc(inline)]
+#[cfg(feature = "macros")]
 pub use ijk_macros::et;
 
 /// A program in Einsum Tuple.

@@ -2,6 +2,7 @@
 
 use crate::{Einsum, Engine, Error, Program};
 pub use ijk_ir::core;
+#[cfg(feature = "macros")]
 pub use ijk_macros::{einsum, into_einsum, try_einsum};
 use ijk_tensor::fork::RaceCell;
 pub use ijk_tensor::{Footprint, Overlap, Tensor, TensorView, TensorViewMut, foreign};

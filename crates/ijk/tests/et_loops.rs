@@ -1,7 +1,7 @@
 //! Loops of Einsum Tuple on engines: sizes beyond the suite's, threads, limits, cancellation, layouts.
 
 use ijk::et::Bindings;
-use ijk::ndarray::{Array1, Array2, ArrayView2, s};
+use ijk::ndarray::{Array1, Array2, Array3, ArrayView2, s};
 use ijk::{Engine, Error, RunError};
 
 fn numbers(n: usize) -> Array1<i64> {
@@ -199,6 +199,36 @@ fn bound_arrays_stay_as_they_are() {
     let outputs = program.unwrap().run([("x", &x)]).unwrap();
     assert_eq!(outputs["x"].as_slice::<f64>(), Some(&[8.0, 16.0, 24.0][..]));
     assert_eq!(x.to_vec(), [1.0, 2.0, 3.0]);
+}
+
+/// Passes whose tiles share an operand that is another one in each pass: channels of pixels, the last axis.
+#[test]
+fn operands_of_all_tiles_belong_to_their_pass() {
+    let (passes, pixels, channels) = (4, 2000, 3);
+    let x = Array3::from_shape_fn((passes, pixels, channels), |(t, p, c)| {
+        ((t * 31 + p * 7 + c) % 256) as u8
+    });
+    let k = Array2::from_shape_fn((passes, channels), |(t, c)| (1 + t * channels + c) as f32);
+    let program = ijk::et(
+        "LOOP t
+    y[t,p,c] = (F32(x[t,p,c]) / 255 - k[t,c]) / 3
+    y[t,p,c] = y[t,p,c] * k[t,c] + y[t-1,p,c]
+
+y",
+    )
+    .unwrap();
+    let found = program.run(Bindings::new().bind("x", &x).bind("k", &k)).unwrap();
+    let mut expected = Array3::<f32>::zeros(x.dim());
+    for ((t, p, c), &x) in x.indexed_iter() {
+        if t > 0 {
+            let y = (f32::from(x) / 255.0 - k[[t, c]]) / 3.0;
+            expected[[t, p, c]] = y * k[[t, c]] + expected[[t - 1, p, c]];
+        } else {
+            // The first pass has no pass before it: the statement is left out.
+            expected[[t, p, c]] = (f32::from(x) / 255.0 - k[[t, c]]) / 3.0;
+        }
+    }
+    assert_eq!(found["y"].as_slice::<f32>(), expected.as_slice());
 }
 
 #[test]
