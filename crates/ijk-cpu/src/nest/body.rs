@@ -191,7 +191,8 @@ impl<'a> Body<'a> {
             last_use[instruction.dst() as usize] = usize::MAX;
         }
         for load in &self.finished.loads {
-            // Loads are packed again for each tile: they would overwrite values that reuse their memory.
+            // Values that reuse their memory would be overwritten where loads are packed again for each tile, and would
+            // overwrite what is packed once for all.
             if standing > 0 || load.stays {
                 last_use[load.slot as usize] = usize::MAX;
             }

@@ -330,9 +330,7 @@ impl Listing<'_> {
         let rows = ChainRows { count, length, step: step.unwrap_or(dense) };
         let links = chain.links.iter().map(|link| {
             let rows = link.sources.map(|s| if count > 1 { s.row_step(length) } else { 0 });
-            let operands = [std::ptr::null(); 3];
-            let size = link.sources[0].size;
-            let own = Link { code: link.code, size, operands, rows, ahead: link.ahead };
+            let own = link.at([std::ptr::null(); 3], rows);
             (own, link.sources.map(|source| self.slots[source.slot as usize]))
         });
         let links = links.collect();

@@ -2,7 +2,7 @@
 
 use super::geometry::Geometry;
 use super::kernel::{
-    ArgKernels, Compare, Destination, FoldKernels, LinkCode, LinkOp, MoveKernels, TileKernel,
+    ArgKernels, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels, TileKernel,
 };
 use super::one_tile::OneTile;
 use super::rows::{RowBases, RowSpec};
@@ -255,6 +255,13 @@ impl ChainLink {
             _ => 1 + usize::from(product),
         };
         Self { code: LinkCode::new(op, product, ones), operands, sources, ahead }
+    }
+
+    /// The link of a call, with its operands and the bytes between their rows.
+    #[inline(always)]
+    pub(super) fn at(&self, operands: [*const u8; 3], rows: [isize; 3]) -> Link {
+        let size = self.sources[0].size;
+        Link { code: self.code, size, operands, rows, ahead: self.ahead }
     }
 }
 

@@ -103,7 +103,6 @@ impl Worker<'_> {
         for (operand, source) in operands.iter_mut().zip(&link.sources).take(link.operands) {
             *operand = self.source(source, Over::Points, start, row).0;
         }
-        let size = link.sources[0].size;
-        Link { code: link.code, size, operands, rows: [0; 3], ahead: link.ahead }
+        link.at(operands, [0; 3])
     }
 }
