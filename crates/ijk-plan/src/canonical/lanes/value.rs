@@ -352,7 +352,7 @@ impl Lanes {
     /// A cast to a floating-point or complex type.
     fn cast_to_inexact(&mut self, n: u32, to: DType) -> Lane {
         let Lane { at, dtype: from, form } = self.lane(n);
-        let short = matches!(from, DType::U8 | DType::I8 | DType::U16 | DType::I16);
+        let short = from.is_integer() && from.size() <= 2;
         if short && form == LaneForm::Stored && matches!(to, DType::F32 | DType::F64) {
             // Chains start with such conversions.
             let at = self.unary(UnaryOp::Cast(to), at);
