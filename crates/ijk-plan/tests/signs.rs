@@ -72,6 +72,8 @@ fn extremes_are_taken_of_what_is_stored() {
         ("-ij~ij . <ij~i . -i~i", &["reduce"]),
         ("ij>0~ij . ij<6~ij . >ij~i", &["reduce", "map"]),
         ("@floor ij~ij . @round ij~ij . >ij~i", &["reduce", "map"]),
+        ("ij*2~ij . ij/2~ij . >ij~i", &["reduce"]),
+        ("4*ij~ij . ij*0.25~ij . ij*-1~ij . <ij~i . -i~i", &["reduce"]),
         // The square falls and rises.
         ("ij*ij~ij . >ij~i", &["reduce"]),
     ] {

@@ -11,10 +11,10 @@ use crate::canonical::forward::forward_copies;
 use crate::canonical::fuse::fuse;
 use crate::canonical::simplify::{drop_dead, fold};
 use crate::graph::axes::restrict;
-use crate::graph::expr::{Builder, extract};
+use crate::graph::expr::{Builder, exact_inverse, extract};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, coverage, index};
 use ijk_ir::core::Init;
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// The reduction must have at least `MIN_POINTS_PER_ELEMENT` points per element to pay for a separate epilogue.
 const MIN_POINTS_PER_ELEMENT: u64 = 4;
@@ -25,7 +25,10 @@ pub(crate) fn move_functions_out(graph: &mut Graph) {
         return;
     }
     let mut found = false;
-    for stmt in std::mem::take(&mut graph.statements) {
+    for mut stmt in std::mem::take(&mut graph.statements) {
+        if let Some(value) = with_one_scale(&stmt) {
+            (stmt.value, found) = (value, true);
+        }
         match Layers::of(graph, &stmt) {
             Some(layers) => layers.lower(graph, stmt),
             None => {
@@ -50,6 +53,51 @@ fn extreme(stmt: &Stmt) -> Option<Monoid> {
         Some(Reducer::Monoid(monoid @ (Monoid::Max | Monoid::Min))) if several => Some(monoid),
         _ => None,
     }
+}
+
+/// The value of a maximum or minimum with one scaling by a power of two, or none, in place of several: a scatter has no
+/// epilogue for them.
+fn with_one_scale(stmt: &Stmt) -> Option<Expr> {
+    extreme(stmt)?;
+    let nodes = &stmt.value.nodes;
+    let mut root = nodes.len() as u32 - 1;
+    let (mut scale, mut count, mut negative) = (None::<Scalar>, 0, false);
+    loop {
+        let number = |at: u32| power_of_two(&nodes[at as usize]);
+        let (own, of) = match nodes[root as usize] {
+            ExprNode::Unary(UnaryOp::Neg, x) => {
+                (root, negative) = (x, !negative);
+                continue;
+            }
+            ExprNode::Binary(BinaryOp::Mul, x, y) => match (number(x), number(y)) {
+                (None, Some(own)) => (own, x),
+                (Some(own), None) => (own, y),
+                _ => break,
+            },
+            _ => break,
+        };
+        let all = scale.map_or(Ok(own), |all| scalar::binary(BinaryOp::Mul, all, own));
+        (root, scale, count) = (of, Some(all.ok()?), count + 1);
+    }
+    let scale = ExprNode::Const(scale?);
+    // Neither overflow nor underflow.
+    if count < 2 || power_of_two(&scale).is_none() {
+        return None;
+    }
+    let mut builder = Builder::default();
+    let root = builder.push_all(&extract(nodes, root));
+    let scale = builder.push(scale);
+    let mut root = builder.push(ExprNode::Binary(BinaryOp::Mul, root, scale));
+    if negative {
+        root = builder.push(ExprNode::Unary(UnaryOp::Neg, root));
+    }
+    Some(builder.finish(root))
+}
+
+/// A constant that is a power of two, of either sign.
+fn power_of_two(node: &ExprNode) -> Option<Scalar> {
+    let ExprNode::Const(number) = *node else { return None };
+    exact_inverse(number).map(|_| number)
 }
 
 /// A value as a chain of monotone functions, the outermost first, over a reduced root.

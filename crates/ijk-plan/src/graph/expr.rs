@@ -18,7 +18,8 @@ impl Builder {
             Some(Folded::Operand(at)) => return at,
             None => {
                 let node = self.without_division(&node).unwrap_or(node);
-                self.power(&node).or_else(|| self.without_signs(&node)).unwrap_or(node)
+                let other = self.power(&node).or_else(|| self.magnitude(&node));
+                other.or_else(|| self.without_signs(&node)).unwrap_or(node)
             }
         };
         if let Some(at) = self.nodes.iter().position(|other| same(other, &node)) {
@@ -103,6 +104,32 @@ impl Builder {
             },
             _ => return None,
         })
+    }
+
+    /// Moves constant factors and divisors out of a magnitude, bit for bit: rounding does not depend on signs.
+    fn magnitude(&mut self, node: &ExprNode) -> Option<ExprNode> {
+        use BinaryOp::{Div, Mul};
+        let ExprNode::Unary(UnaryOp::Abs, mut root) = *node else { return None };
+        let mut outer = Vec::new();
+        while let ExprNode::Binary(op @ (Mul | Div), x, y) = self.nodes[root as usize] {
+            let (number, inner) = match (self.is_float(x), self.is_float(y)) {
+                (true, false) => (x, y),
+                (false, true) => (y, x),
+                _ => break,
+            };
+            outer.push((op, number, number == x));
+            root = inner;
+        }
+        if outer.is_empty() {
+            return None;
+        }
+        let mut value = self.push(ExprNode::Unary(UnaryOp::Abs, root));
+        for (op, number, left) in outer.into_iter().rev() {
+            let number = self.push(ExprNode::Unary(UnaryOp::Abs, number));
+            let (x, y) = if left { (number, value) } else { (value, number) };
+            value = self.push(ExprNode::Binary(op, x, y));
+        }
+        Some(self.nodes[value as usize].clone())
     }
 
     /// Operand of a negation.
@@ -215,7 +242,7 @@ fn is_float_zero(value: Scalar, negative: bool) -> bool {
 }
 
 /// The inverse of a power of two, if it is a normal number, too.
-fn exact_inverse(value: Scalar) -> Option<Scalar> {
+pub(crate) fn exact_inverse(value: Scalar) -> Option<Scalar> {
     match value {
         Scalar::F32(x)
             if x.is_normal() && x.to_bits().trailing_zeros() >= f32::MANTISSA_DIGITS - 1 =>
