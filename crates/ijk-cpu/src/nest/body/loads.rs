@@ -8,7 +8,8 @@ use crate::nest::geometry::Axis;
 use crate::nest::lower::{is_dense, place};
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
 use crate::tuning::time::{
-    CHAIN_CALL_ROW, KERNEL_CALL_ROW, LOADED_POINT, LOADS_PREFETCH_BYTES, PACKED_POINT,
+    CHAIN_CALL_ROW, CHAIN_LONG_ROW, KERNEL_CALL_ROW, LOADED_POINT, LOADS_PREFETCH_BYTES,
+    PACKED_POINT,
 };
 
 impl Body<'_> {
@@ -50,7 +51,8 @@ impl Body<'_> {
             _ if is_dense(self.geometry, &place.inner, size) => Over::Points,
             Some((0, _)) => Over::Rows,
             Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
-                Over::Columns
+                // Copies of the row for a whole tile, which are made once, leave no short calls.
+                if row < CHAIN_LONG_ROW && self.stays(place) { Over::Points } else { Over::Columns }
             }
             Some((&step, &[apart])) if step == size as isize => Over::Apart(apart),
             _ => Over::Points,

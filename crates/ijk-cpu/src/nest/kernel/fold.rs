@@ -189,6 +189,71 @@ unsafe fn along<O: Op2<Out = <O as Op2>::In>>(
     values: *const u8,
 ) {
     let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
+    // SAFETY (all arms): guaranteed by the caller; a row has more elements than its lower half.
+    unsafe {
+        match n.next_power_of_two() / 2 {
+            4 => halved::<O, 4>(rows, n, acc, values),
+            8 => halved::<O, 8>(rows, n, acc, values),
+            16 if 16 * size_of::<O::In>() < FOLD_STRIP_BYTES => {
+                halved::<O, 16>(rows, n, acc, values);
+            }
+            32 if 32 * size_of::<O::In>() < FOLD_STRIP_BYTES => {
+                halved::<O, 32>(rows, n, acc, values);
+            }
+            _ => each_row::<O>(rows, n, acc, values),
+        }
+    }
+}
+
+/// Folds rows of at most `2 * H` elements, but more than `H`, in registers: lane `l` combines the elements `l` and
+/// `H + l`, if there is such a one.
+///
+/// # Safety
+/// As for [`along`], with rows of such a length.
+#[inline(always)]
+unsafe fn halved<O: Op2<Out = <O as Op2>::In>, const H: usize>(
+    rows: usize,
+    n: usize,
+    acc: *mut O::In,
+    values: *const O::In,
+) {
+    let (upper, end) = (n - H, rows * n);
+    for r in 0..rows {
+        let first = r * n;
+        // SAFETY: the row's lower half, and the elements after it as far as there are any.
+        unsafe {
+            let mut lanes = values.add(first).cast::<[O::In; H]>().read();
+            let from = values.add(first + H);
+            let later = match first + 2 * H <= end {
+                true => from.cast::<[O::In; H]>().read(),
+                false => {
+                    let mut last = lanes;
+                    std::ptr::copy_nonoverlapping(from, last.as_mut_ptr(), upper);
+                    last
+                }
+            };
+            for l in 0..H {
+                // Applied to elements of the next row, too: a choice of values, and no branch.
+                let both = O::apply(lanes[l], later[l]);
+                lanes[l] = if l < upper { both } else { lanes[l] };
+            }
+            let folded = halve::<O>(&mut lanes);
+            acc.add(r).write(O::apply(acc.add(r).read(), folded));
+        }
+    }
+}
+
+/// Folds rows one by one.
+///
+/// # Safety
+/// As for [`along`].
+#[inline(always)]
+unsafe fn each_row<O: Op2<Out = <O as Op2>::In>>(
+    rows: usize,
+    n: usize,
+    acc: *mut O::In,
+    values: *const O::In,
+) {
     for r in 0..rows {
         // SAFETY: row `r` of `rows`; each has `n` elements.
         unsafe {
@@ -243,19 +308,9 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const L: usize>(
     halve::<O>(&mut acc)
 }
 
-/// The fold of at least one value, but fewer than lanes. Common lengths are constants, so that halving happens in
-/// registers.
+/// The fold of at least one value, but fewer than lanes.
 #[inline(always)]
 fn short<O: Op2<Out = <O as Op2>::In>, const L: usize>(values: &[O::In]) -> O::In {
-    if let Ok(values) = <&[O::In; 8]>::try_from(values) {
-        return halve::<O>(&mut { *values });
-    }
-    if let Ok(values) = <&[O::In; 16]>::try_from(values) {
-        return halve::<O>(&mut { *values });
-    }
-    if let Ok(values) = <&[O::In; 32]>::try_from(values) {
-        return halve::<O>(&mut { *values });
-    }
     let mut acc = [values[0]; L];
     acc[..values.len()].copy_from_slice(values);
     halve::<O>(&mut acc[..values.len()])
@@ -323,4 +378,51 @@ pub(crate) fn fold(monoid: Monoid, t: DType, level: Level) -> Option<FoldKernels
     let sums = matches!(monoid, Monoid::Add | Monoid::Mul);
     let rounds = sums && !(t.is_integer() || t == DType::Bool);
     for_monoid!(monoid, t, O => kernels::<O>(level, rounds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::op::{Add, Max};
+    use super::*;
+
+    /// Folds of rows with their lower and upper halves combined, and again.
+    fn literal<T: Copy>(row: &[T], apply: impl Fn(T, T) -> T + Copy) -> T {
+        let half = row.len().next_power_of_two() / 2;
+        if half == 0 || row.len() == 1 {
+            return row[0];
+        }
+        let both = |l: usize| match row.get(half + l) {
+            Some(&later) => apply(row[l], later),
+            None => row[l],
+        };
+        literal(&(0..half).map(both).collect::<Vec<T>>(), apply)
+    }
+
+    fn check<O: Op2<In: PartialEq + std::fmt::Debug, Out = <O as Op2>::In>>(
+        number: impl Fn(usize) -> O::In,
+    ) {
+        for n in 1..FOLD_STRIP_BYTES / size_of::<O::In>() {
+            for rows in 1..4 {
+                let values: Vec<O::In> = (0..rows * n).map(&number).collect();
+                let mut sums = vec![number(7); rows];
+                let level = Level::best();
+                // SAFETY: rows of `n` values, and a sum for each.
+                unsafe {
+                    along_at::<O>(level)(rows, n, sums.as_mut_ptr().cast(), values.as_ptr().cast());
+                }
+                for (row, sum) in values.chunks(n).zip(sums) {
+                    let expected = O::apply(number(7), literal(row, O::apply));
+                    assert_eq!(sum, expected, "{rows} rows of {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_rows_are_folded_by_halving() {
+        check::<Add<f32>>(|n| (n * 37 % 101) as f32 + 0.1);
+        check::<Add<f64>>(|n| (n * 37 % 101) as f64 + 0.1);
+        check::<Max<i32>>(|n| (n * 37 % 101) as i32);
+        check::<Max<u8>>(|n| (n * 37 % 101) as u8);
+    }
 }

@@ -140,33 +140,62 @@ pub(super) struct Piece<'a> {
     pub count: usize,
 }
 
-impl Piece<'_> {
-    /// Address of an operand for a row of the piece; `dst` is the destination of the value.
+/// Addresses of an operand in the rows of a piece: the dispatch on its kind happens once for all of them.
+#[derive(Clone, Copy)]
+struct Addresses {
+    first: *mut u8,
+    /// Bytes from one row to the next, if the rows have no list of offsets.
+    step: isize,
+    /// Offsets of rows, in elements of `size` bytes.
+    list: *const i64,
+    size: usize,
+}
+
+impl Addresses {
+    fn every(first: *mut u8, step: usize) -> Self {
+        Self { first, step: step as isize, list: std::ptr::null(), size: 0 }
+    }
+
+    /// The address in a row.
     ///
     /// # Safety
-    /// As for [`compute`](Self::compute).
+    /// The list, if there is one, has the row.
     #[inline(always)]
-    unsafe fn at(&self, rows: &RowSpec, row: usize, operand: RowOperand, dst: *mut u8) -> *mut u8 {
+    unsafe fn of(self, row: usize) -> *mut u8 {
+        let bytes = match self.list.is_null() {
+            true => (row as isize).wrapping_mul(self.step),
+            // SAFETY: guaranteed by the caller.
+            false => unsafe { self.list.add(row).read() as isize }.wrapping_mul(self.size as isize),
+        };
+        self.first.wrapping_offset(bytes)
+    }
+}
+
+impl Piece<'_> {
+    /// The addresses of an operand; `dst` is the destination of the value.
+    #[inline(always)]
+    fn addresses(&self, rows: &RowSpec, operand: RowOperand, dst: *mut u8) -> Addresses {
+        let register = |n: usize| self.registers.wrapping_add(n * INDEXED_ROW_PIECE_BYTES);
         match operand {
             RowOperand::Source(n) => {
-                // SAFETY: guaranteed by the caller.
-                let from = unsafe { self.batch.offset(1 + n, self.row + row) } + self.first as i64;
-                let bytes = (from as isize).wrapping_mul(rows.sources[n].size as isize);
-                self.bases.sources[n].wrapping_offset(bytes).cast_mut()
+                let size = rows.sources[n].size;
+                let first = self.bases.sources[n].wrapping_add(self.first * size).cast_mut();
+                let list = self.batch.columns[1 + n].cast::<i64>().wrapping_add(self.row);
+                Addresses { first, step: 0, list, size }
             }
             RowOperand::Scalar(n) => {
+                let size = rows.scalars[n].size;
                 let column = self.batch.columns[1 + rows.sources.len() + n];
-                column.wrapping_add((self.row + row) * rows.scalars[n].size).cast_mut()
+                Addresses::every(column.wrapping_add(self.row * size).cast_mut(), size)
             }
-            RowOperand::Constant(n) => rows.program.constants[n].as_ptr().cast_mut().cast(),
-            RowOperand::Register(n, size) => {
-                self.registers.wrapping_add(n * INDEXED_ROW_PIECE_BYTES + row * self.count * size)
+            RowOperand::Constant(n) => {
+                Addresses::every(rows.program.constants[n].as_ptr().cast_mut().cast(), 0)
             }
+            RowOperand::Register(n, size) => Addresses::every(register(n), self.count * size),
             RowOperand::Repeated(n, size) => {
-                let start = self.first + row * self.count;
-                self.registers.wrapping_add(n * INDEXED_ROW_PIECE_BYTES + start * size)
+                Addresses::every(register(n).wrapping_add(self.first * size), self.count * size)
             }
-            RowOperand::Value => dst.wrapping_add(row * self.count * rows.size),
+            RowOperand::Value => Addresses::every(dst, self.count * rows.size),
         }
     }
 
@@ -184,30 +213,33 @@ impl Piece<'_> {
             // is a splat of its kernel.
             unsafe {
                 match *step {
-                    RowStep::Map { kernel, dst: to, sources: [a, b, c], by_row: false } => {
-                        let at = |operand| self.at(rows, 0, operand, dst);
-                        kernel(self.rows * self.count, at(to), at(a), at(b), at(c));
-                    }
-                    RowStep::Map { kernel, dst: to, sources: [a, b, c], by_row: true } => {
-                        for row in 0..self.rows {
-                            let at = |operand| self.at(rows, row, operand, dst);
-                            kernel(self.count, at(to), at(a), at(b), at(c));
+                    RowStep::Map { kernel, dst: to, sources: [a, b, c], by_row } => {
+                        let of = |operand| self.addresses(rows, operand, dst);
+                        let [to, a, b, c] = [of(to), of(a), of(b), of(c)];
+                        let (calls, count) = match by_row {
+                            true => (self.rows, self.count),
+                            false => (1, self.rows * self.count),
+                        };
+                        for row in 0..calls {
+                            kernel(count, to.of(row), a.of(row), b.of(row), c.of(row));
                         }
                     }
                     RowStep::Choose { condition, dst: to, sources: [yes, no], kernels } => {
+                        let of = |operand| self.addresses(rows, operand, dst);
+                        let (holds, to) = (of(condition), of(to));
+                        let choices = [no, yes].map(|one| (of(one), one.is_one()));
                         for row in 0..self.rows {
-                            let at = |operand| self.at(rows, row, operand, dst);
-                            let holds = at(condition).cast::<bool>().read();
-                            let chosen = if holds { yes } else { no };
-                            let one = chosen.is_one();
+                            let holds = holds.of(row).cast::<bool>().read();
+                            let (chosen, one) = choices[usize::from(holds)];
                             let kernel = if one { kernels.splat } else { kernels.copy };
-                            kernel(self.count, at(to), at(chosen), at(chosen), at(chosen));
+                            let chosen = chosen.of(row).cast_const();
+                            kernel(self.count, to.of(row), chosen, chosen, chosen);
                         }
                     }
                 }
             }
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { self.at(rows, 0, rows.program.value, dst) }
+        unsafe { self.addresses(rows, rows.program.value, dst).of(0) }
     }
 }
