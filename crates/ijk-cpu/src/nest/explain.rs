@@ -85,6 +85,11 @@ impl TileNest {
         self.instructions.iter().filter(chain).count()
     }
 
+    /// Returns true if a chain folds its values into the results.
+    fn folds_chain(&self) -> bool {
+        matches!(&self.sink, Sink::Reduce(spec) if spec.chain.is_some())
+    }
+
     /// Adds the blocks that depend on the sink.
     fn sink_blocks(&self, choice: KernelChoice) -> KernelChoice {
         match &self.sink {
@@ -114,9 +119,10 @@ impl TileNest {
             _ if self.is_constant() => return None,
             (_, 0) => format!("a tile takes {all} kernel{}, whose values stay in L1", plural(all)),
             (_, _) => format!(
-                "{links} function{} form {chains} chain{}, whose values stay in registers{}",
+                "{links} function{} form {chains} chain{}, whose values {} in registers{}",
                 plural(links),
                 plural(chains),
+                if self.folds_chain() { "stay and are folded" } else { "stay" },
                 if all > chains {
                     format!(", beside {} kernels", all - chains)
                 } else {

@@ -2,7 +2,9 @@
 
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
-use super::kernel::{Compare, FoldKernels, LinkOp, arg, chains, fold, moves};
+use super::kernel::{
+    ChainFold, Compare, FoldKernels, LinkOp, arg, chains, fold, folds_chain, moves,
+};
 use super::one_tile::OneTile;
 use super::order::{Order, order};
 use super::program::*;
@@ -49,7 +51,7 @@ impl Lowering<'_> {
         let axes = self.axes(ordered, &[]);
         let mut geometry = match order {
             Order::Columns => Geometry::columns(axes),
-            _ => Geometry::new(axes, self.wishes(ordered)),
+            _ => self.tiled(axes, ordered),
         };
         let blocks: Few<usize> =
             geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
@@ -64,6 +66,7 @@ impl Lowering<'_> {
             geometry.kept.push(along);
         }
         let points = geometry.loops.iter().map(|l| l.tile).product();
+        let sink = with_chain(sink, &finished.instructions, value);
         let sink = with_accumulators(sink, points, &mut finished.scratch);
         let separable = |a: &&usize| geometry.loops[**a].axis.separable;
         let parallel = geometry.kept.iter().take_while(separable).count();
@@ -162,6 +165,32 @@ impl Lowering<'_> {
         };
         let outer = |a: &usize| self.checked.extents[*a] > 1 && !without.contains(a);
         (0..nest.axes.len()).filter(outer).map(axis).collect()
+    }
+
+    /// The loops of tiles. If values are folded in registers, none needs room in L1, and accumulators are loaded once
+    /// for all rows of a tile.
+    fn tiled(&self, axes: Vec<Axis>, ordered: bool) -> Geometry {
+        let wishes = self.wishes(ordered);
+        if self.nest.reduce.is_none() || !self.has_links_only() || self.functions() == 0 {
+            return Geometry::new(axes, wishes);
+        }
+        let geometry = Geometry::new(axes.clone(), wishes);
+        match self.chain_fold(&geometry) {
+            Some(_) => Geometry::new(axes, Wishes { tile: LIGHT_TILE_POINTS, ..wishes }),
+            None => geometry,
+        }
+    }
+
+    /// The fold of a chain into rows of accumulators, if the value is one, and tiles are rows of outputs.
+    fn chain_fold(&self, geometry: &Geometry) -> Option<ChainFold> {
+        let Some(Reducer::Monoid(monoid)) = self.nest.reduce else { return None };
+        let row = geometry.inner.last().map_or(1, |&a| geometry.loops[a].tile);
+        let rows = geometry.kept_inside().len() == 1 && !geometry.along;
+        let folds = rows
+            && self.functions() > 0
+            && self.has_links_only()
+            && folds_chain(self.level, self.value_type(), row);
+        ChainFold::of(monoid).filter(|_| folds)
     }
 
     fn wishes(&self, ordered: bool) -> Wishes {
@@ -384,6 +413,7 @@ impl Lowering<'_> {
             existing,
             size: t.size(),
             out: steps.collect(),
+            chain: row.map_or_else(|| self.chain_fold(geometry), |_| None),
             rows: None,
         })
     }
@@ -515,6 +545,16 @@ fn chunks(geometry: &Geometry, blocks: &[usize], length: usize) -> (usize, usize
 /// Rounds a number of bytes up to cache lines.
 pub(super) fn aligned(bytes: usize) -> usize {
     bytes.next_multiple_of(64)
+}
+
+/// Leaves values that no single chain computes last to be folded from memory.
+fn with_chain(mut sink: Sink, instructions: &[Instruction], value: Slot) -> Sink {
+    if let Sink::Reduce(spec) = &mut sink {
+        let computes =
+            matches!(instructions.last(), Some(Instruction::Chain(chain)) if chain.dst == value);
+        spec.chain = spec.chain.filter(|_| computes);
+    }
+    sink
 }
 
 /// Allocates scratch memory for accumulators, or for the elements with which a tile of `points` points is combined.

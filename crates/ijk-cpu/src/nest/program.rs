@@ -2,7 +2,8 @@
 
 use super::geometry::Geometry;
 use super::kernel::{
-    ArgKernels, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels, TileKernel,
+    ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels,
+    TileKernel,
 };
 use super::one_tile::OneTile;
 use super::rows::{RowBases, RowSpec};
@@ -483,6 +484,8 @@ pub(super) struct ReduceSpec {
     pub(super) size: usize,
     /// Stride in bytes in the output for each kept axis of a tile, and for the elements of a row, if there are rows.
     pub(super) out: Few<isize>,
+    /// Fold of the chain that computes the value, if its rows go to the accumulators in registers.
+    pub(super) chain: Option<ChainFold>,
     /// Rows that are reduced, one for each point.
     pub(super) rows: Option<Box<RowSpec>>,
 }

@@ -115,8 +115,11 @@ impl Body<'_> {
                 joining.take(n, map, function, dtype);
             }
         }
-        let alone =
-            matches!(sink, Sink::Stream(stream) if stream.strips) && streams(self.lowering.level);
+        let alone = match sink {
+            Sink::Stream(stream) => stream.strips && streams(self.lowering.level),
+            Sink::Reduce(spec) => spec.chain.is_some(),
+            _ => false,
+        };
         // A kernel is called for each row, a chain once for all.
         let short = self.row() < CHAIN_LONG_ROW;
         let Joining { found, needed, .. } = joining;

@@ -4,6 +4,7 @@
 //! vectors of a tile are processed by the whole chain, and each link is dispatched once for all of them.
 
 mod fetch;
+mod folded;
 mod functions;
 mod link;
 mod spots;
@@ -17,6 +18,7 @@ use functions::linked;
 use ijk_types::DType;
 use spots::{InRow, RowsBlock, Spots};
 
+pub(crate) use folded::{ChainFold, fold_chain, folds_chain};
 pub(crate) use link::{Compare, Link, LinkCode, LinkOp};
 
 /// Vectors of a block of a long row, of which processors with half of the registers take half; and of a block of short

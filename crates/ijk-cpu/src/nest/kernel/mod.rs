@@ -22,7 +22,8 @@ mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
 pub(crate) use chain::{
-    ChainRows, Compare, Destination, Link, LinkCode, LinkOp, chain, chains, streams,
+    ChainFold, ChainRows, Compare, Destination, Link, LinkCode, LinkOp, chain, chains, fold_chain,
+    folds_chain, streams,
 };
 pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};

@@ -1,7 +1,7 @@
 //! Execution of chains: all rows of a tile at once, or strip by strip with other work in between.
 
 use super::Worker;
-use crate::nest::kernel::{self, ChainRows, Destination, Link};
+use crate::nest::kernel::{self, ChainFold, ChainRows, Destination, Link};
 use crate::nest::program::{Chain, ChainLink, LONGEST, Over};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -85,6 +85,28 @@ impl Worker<'_> {
         }
         // SAFETY: guaranteed by the caller; operands have the elements of each row, or one.
         unsafe { kernel::chain(chain.level, chain.dtype, of, to, links) };
+    }
+
+    /// Folds rows of the value of a chain into accumulators.
+    ///
+    /// # Safety
+    /// As for [`steps`](Self::steps), for the instructions before the chain; there is an accumulator for each element of
+    /// a row.
+    pub(super) unsafe fn fold_rows(
+        &self,
+        chain: &Chain,
+        rows: Range<usize>,
+        to: (*mut u8, ChainFold),
+    ) {
+        let length = self.row();
+        let mut links = Links::new();
+        self.set(&mut links, chain, (rows.start * length, rows.start));
+        for (link, own) in links.iter_mut().zip(&chain.links) {
+            link.rows = own.sources.map(|source| source.row_step(length));
+        }
+        let of = ChainRows { count: rows.len(), length, step: 0 };
+        // SAFETY: guaranteed by the caller; operands have the elements of each row, or one.
+        unsafe { kernel::fold_chain(chain.level, chain.dtype, of, to, &links) };
     }
 
     /// Sets the links, with their operands at the start of a row.

@@ -101,6 +101,13 @@ impl Worker<'_> {
             // SAFETY: the present block is within the loops; the value has `rows` values for each output, in the order
             // of the geometry.
             unsafe {
+                if self.fold_tile(spec, rows, sums) {
+                    if self.ends() {
+                        break;
+                    }
+                    self.advance(loops);
+                    continue;
+                }
                 self.compute();
                 if let Some(rows) = &spec.rows {
                     self.sum_rows(rows, sums);

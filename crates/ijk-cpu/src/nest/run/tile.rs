@@ -1,7 +1,8 @@
 //! Execution of a tile's program: loads, then instructions, strip by strip with other work in between.
 
-use super::super::kernel::{Destination, TileKernel, all_hold, streams};
+use super::super::kernel::{Destination, TileKernel, all_hold, folds_chain, streams};
 use super::super::program::*;
+use super::super::reduce::Accumulators;
 use super::{Axes, Worker, check_offsets};
 use crate::copy::{CopySide, dense_strides};
 use crate::lines::{LINE, prefetch_all_far};
@@ -25,6 +26,40 @@ impl<'a> Worker<'a> {
                 (_, all) => self.steps(all),
             }
         }
+    }
+
+    /// Computes the present tile, and folds its rows into accumulators where a chain does this in registers; returns
+    /// false if rows are short, or memory is to be prefetched meanwhile, and does nothing.
+    ///
+    /// # Safety
+    /// As for [`compute`](Self::compute); the accumulators are those of the tile's outputs.
+    pub(super) unsafe fn fold_tile(
+        &mut self,
+        spec: &ReduceSpec,
+        rows: usize,
+        sums: &mut Accumulators<'_>,
+    ) -> bool {
+        let (Some(fold), Some(Instruction::Chain(chain))) =
+            (spec.chain, self.nest.instructions.last())
+        else {
+            return false;
+        };
+        if self.nest.ahead.is_some() || !folds_chain(chain.level, chain.dtype, self.row()) {
+            return false;
+        }
+        let due = self.due();
+        // SAFETY: guaranteed by the caller; the chain is the last instruction.
+        unsafe {
+            self.load();
+            self.steps(&due[..due.len() - 1]);
+            let mut done = 0;
+            while done < rows {
+                let piece = done..rows.min(done.saturating_add(sums.room()));
+                sums.take_by(piece.len(), |acc| self.fold_rows(chain, piece.clone(), (acc, fold)));
+                done = piece.end;
+            }
+        }
+        true
     }
 
     /// The instructions to execute for the present tile; those that are invariant in the innermost loop only once for

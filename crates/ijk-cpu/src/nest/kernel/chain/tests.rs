@@ -1,7 +1,7 @@
 //! Chains against scalar functions, one after another.
 
 use super::*;
-use ijk_types::{BinaryOp, Real, Scalar, UnaryOp, scalar};
+use ijk_types::{BinaryOp, Monoid, Real, Scalar, UnaryOp, scalar};
 use std::ops::{Add, Mul};
 
 /// Reference result of a unary or binary link.
@@ -248,5 +248,61 @@ fn short_integers_are_divided_exactly() {
             check_short(level, f32::from_bits(0x4000_0000 - 1 - n));
             check_short(level, f64::from_bits((0x4000 << 48) - 1 - u64::from(n)));
         }
+    }
+}
+
+/// Checks that rows are folded in turn.
+fn check_folds<T: Real>(of: Monoid) {
+    let at = |n: usize| match n % 97 {
+        13 => T::cast_from(-0.0),
+        n => T::cast_from(n as f64 / 7.0 - 5.0),
+    };
+    let x: Vec<T> = (0..6000).map(at).collect();
+    let means: Vec<T> = (0..1100).map(|n| at(n * 31 + 5)).collect();
+    let levels = Level::available().into_iter().filter(|&level| chains(T::DTYPE, level));
+    for level in levels {
+        for (count, n, gap) in [(1, 128, 0), (3, 129, 2), (5, 300, 0), (4, 1024, 8), (2, 1100, 1)] {
+            if !folds_chain(level, T::DTYPE, n) {
+                continue;
+            }
+            let size = size_of::<T>();
+            let link = |op, from: &[T], step: usize| Link {
+                code: LinkCode::new(op, false, [false; 3]),
+                size,
+                operands: [from.as_ptr().cast(); 3],
+                rows: [(step * size) as isize; 3],
+                ahead: 0,
+            };
+            let links = [
+                link(LinkOp::Start, &x, n + gap),
+                link(LinkOp::Sub, &means, 0),
+                link(LinkOp::Square, &x, n + gap),
+            ];
+            let mut sums: Vec<T> = (0..n).map(at).collect();
+            let mut expected: Vec<T> = sums.clone();
+            let rows = ChainRows { count, length: n, step: 0 };
+            let acc = (sums.as_mut_ptr().cast(), ChainFold::of(of).unwrap());
+            // SAFETY: operands have these rows, of which the means are the same in each.
+            unsafe { fold_chain(level, T::DTYPE, rows, acc, &links) };
+            for row in 0..count {
+                for k in 0..n {
+                    let own = x[row * (n + gap) + k].into_scalar();
+                    let own = scalar::binary(BinaryOp::Sub, own, means[k].into_scalar()).unwrap();
+                    let own = link_of(LinkOp::Square, own, own);
+                    let sum = scalar::binary(of.op(), expected[k].into_scalar(), own).unwrap();
+                    expected[k] = T::from_scalar(sum).unwrap();
+                }
+            }
+            let bits = |all: &[T]| all.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>();
+            assert_eq!(bits(&sums), bits(&expected), "{of:?}, {count} rows of {n}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_chains_are_folded_in_turn() {
+    for of in [Monoid::Add, Monoid::Max, Monoid::Min] {
+        check_folds::<f32>(of);
+        check_folds::<f64>(of);
     }
 }
