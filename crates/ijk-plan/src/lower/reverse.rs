@@ -33,6 +33,10 @@ pub(crate) fn reverse_axes(plan: &mut Plan) {
 /// Weight of contiguous accesses, against that of rows, of which the prefetcher follows both directions.
 const CONTIGUOUS: i128 = 8;
 
+/// Weight of an output of a contraction, against that of operands: tiles with rows in the opposite direction are stored
+/// element by element for each block of k, and operands are packed once.
+const STORED: i128 = 8;
+
 /// Gain of reversing an axis with stride `step` in an array of `elements` elements.
 fn gain(step: isize, elements: usize) -> i128 {
     let weight = if step.unsigned_abs() == 1 { CONTIGUOUS } else { 1 };
@@ -60,7 +64,8 @@ fn reverse_contraction(c: &mut Contraction) {
     let sizes = steps.map(|steps| elements(&extents, &steps));
     for axis in &mut c.axes {
         let steps = [axis.a, axis.b, axis.c];
-        if (0..3).map(|n| gain(steps[n], sizes[n])).sum::<i128>() <= 0 {
+        let gains = [0, 1, 2].map(|n| gain(steps[n], sizes[n]));
+        if gains[0] + gains[1] + STORED * gains[2] <= 0 {
             continue;
         }
         let bases = [&mut c.a, &mut c.b, &mut c.c];

@@ -56,7 +56,10 @@ fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: RowIndices) -
     let mut at = 0;
     while at < graph.statements.len() {
         let whole = |row: &Row| !row.cuts_runs(graph, buffers, near);
-        let sized = |suits| grow(graph, at, (suits, &whole), numbers)?.sized(graph, near);
+        let sized = |suits| {
+            let group = grow(graph, at, (suits, &whole), numbers)?.sized(graph, near)?;
+            (near == 0 || !group.cuts_lines(graph, buffers)).then_some(group)
+        };
         let group = sized(suits_all).or_else(|| sized(suits));
         at = group.as_ref().map_or(at + 1, |group| group.statements.end);
         groups.extend(group);
@@ -123,6 +126,12 @@ fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
 impl Group {
     fn members<'g>(&self, graph: &'g Graph) -> &'g [Stmt] {
         &graph.statements[self.statements.clone()]
+    }
+
+    /// Tells whether blocks of rows would write parts of cache lines.
+    fn cuts_lines(&self, graph: &Graph, buffers: &Buffers) -> bool {
+        let mut rows = self.rows.iter().zip(&self.blocks);
+        rows.any(|(row, &block)| block < row.extent && row.cuts_lines(graph, buffers, block))
     }
 }
 

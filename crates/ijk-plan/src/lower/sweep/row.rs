@@ -6,6 +6,9 @@ use crate::lower::buffers::Buffers;
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bytes of a cache line.
+const LINE_BYTES: u64 = 64;
+
 /// An axis that all statements of a group share.
 #[derive(Clone)]
 pub(super) struct Row {
@@ -77,19 +80,30 @@ impl Row {
 
     /// Tells whether blocks of rows would cut contiguous runs of a large array: the row axis has its smallest stride.
     pub(super) fn cuts_runs(&self, graph: &Graph, buffers: &Buffers, near: u64) -> bool {
-        self.places.iter().any(|(&array, &place)| {
-            let strides = buffers.strides(graph, array);
-            let own = strides[place].unsigned_abs();
-            let others = graph.array(array).shape.iter().zip(&strides).enumerate();
-            let others = others.filter(|(axis, (extent, _))| *axis != place && **extent > 1);
-            let steps = others.map(|(_, (_, step))| step.unsigned_abs()).filter(|&n| n > 0);
-            let mut steps = steps.peekable();
-            own > 0
-                && bytes(graph, array) > near
-                && steps.peek().is_some()
-                && steps.all(|step| step >= own)
+        let large = |array: ArrayId| bytes(graph, array) > near;
+        let mut places = self.places.iter();
+        places.any(|(&array, &place)| large(array) && is_innermost(graph, buffers, array, place))
+    }
+
+    /// Tells whether blocks of as many rows would write parts of cache lines of results, which other blocks write, too.
+    pub(super) fn cuts_lines(&self, graph: &Graph, buffers: &Buffers, block: u64) -> bool {
+        let bytes = |array: ArrayId| block.saturating_mul(graph.array(array).dtype.size() as u64);
+        let mut results = self.places.iter().filter(|(array, _)| graph.outputs.contains(array));
+        results.any(|(&array, &place)| {
+            bytes(array) < LINE_BYTES && is_innermost(graph, buffers, array, place)
         })
     }
+}
+
+/// Tells whether a dimension of an array, one of several, has its smallest stride.
+fn is_innermost(graph: &Graph, buffers: &Buffers, array: ArrayId, place: usize) -> bool {
+    let strides = buffers.strides(graph, array);
+    let own = strides[place].unsigned_abs();
+    let others = graph.array(array).shape.iter().zip(&strides).enumerate();
+    let others = others.filter(|(axis, (extent, _))| *axis != place && **extent > 1);
+    let steps = others.map(|(_, (_, step))| step.unsigned_abs()).filter(|&n| n > 0);
+    let mut steps = steps.peekable();
+    own > 0 && steps.peek().is_some() && steps.all(|step| step >= own)
 }
 
 /// Dimensions of a statement's arrays that an axis indexes. `None` unless the axis stands alone in one dimension of
