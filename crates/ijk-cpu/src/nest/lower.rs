@@ -175,17 +175,22 @@ impl Lowering<'_> {
             return Geometry::new(axes, wishes);
         }
         let geometry = Geometry::new(axes.clone(), wishes);
-        match self.chain_fold(&geometry) {
-            Some(_) => Geometry::new(axes, Wishes { tile: LIGHT_TILE_POINTS, ..wishes }),
-            None => geometry,
+        if self.chain_fold(&geometry).is_none() {
+            return geometry;
         }
+        // Several operands may have to be packed.
+        let few = self.nest.loads.len() <= 2;
+        let tile = if few { LIGHT_TILE_POINTS } else { CHAIN_TILE_POINTS };
+        let tile = if self.value_type().size() > 4 { tile / 2 } else { tile };
+        Geometry::new(axes, Wishes { tile: wishes.tile.max(tile), ..wishes })
     }
 
-    /// The fold of a chain into rows of accumulators, if the value is one, and tiles are rows of outputs.
+    /// The fold of a chain in registers, if the value is one, and tiles are rows of outputs or have one for each output.
     fn chain_fold(&self, geometry: &Geometry) -> Option<ChainFold> {
         let Some(Reducer::Monoid(monoid)) = self.nest.reduce else { return None };
         let row = geometry.inner.last().map_or(1, |&a| geometry.loops[a].tile);
-        let rows = geometry.kept_inside().len() == 1 && !geometry.along;
+        let kept = geometry.kept_inside().len();
+        let rows = if geometry.along { geometry.inner.len() - kept == 1 } else { kept == 1 };
         let folds = rows
             && self.functions() > 0
             && self.has_links_only()

@@ -18,7 +18,7 @@ use functions::linked;
 use ijk_types::DType;
 use spots::{InRow, RowsBlock, Spots};
 
-pub(crate) use folded::{ChainFold, fold_chain, folds_chain};
+pub(crate) use folded::{ChainFold, FoldTo, fold_chain, folded_length, folds_chain};
 pub(crate) use link::{Compare, Link, LinkCode, LinkOp};
 
 /// Vectors of a block of a long row, of which processors with half of the registers take half; and of a block of short

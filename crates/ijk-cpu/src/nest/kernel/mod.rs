@@ -22,8 +22,8 @@ mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
 pub(crate) use chain::{
-    ChainFold, ChainRows, Compare, Destination, Link, LinkCode, LinkOp, chain, chains, fold_chain,
-    folds_chain, streams,
+    ChainFold, ChainRows, Compare, Destination, FoldTo, Link, LinkCode, LinkOp, chain, chains,
+    fold_chain, folded_length, folds_chain, streams,
 };
 pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};

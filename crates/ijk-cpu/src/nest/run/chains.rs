@@ -1,7 +1,7 @@
 //! Execution of chains: all rows of a tile at once, or strip by strip with other work in between.
 
 use super::Worker;
-use crate::nest::kernel::{self, ChainFold, ChainRows, Destination, Link};
+use crate::nest::kernel::{self, ChainFold, ChainRows, Destination, FoldTo, Link};
 use crate::nest::program::{Chain, ChainLink, LONGEST, Over};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -87,16 +87,15 @@ impl Worker<'_> {
         unsafe { kernel::chain(chain.level, chain.dtype, of, to, links) };
     }
 
-    /// Folds rows of the value of a chain into accumulators.
+    /// Folds rows of the value of a chain.
     ///
     /// # Safety
-    /// As for [`steps`](Self::steps), for the instructions before the chain; there is an accumulator for each element of
-    /// a row.
+    /// As for [`steps`](Self::steps), for the instructions before the chain; `to` has room for what rows are folded to.
     pub(super) unsafe fn fold_rows(
         &self,
         chain: &Chain,
         rows: Range<usize>,
-        to: (*mut u8, ChainFold),
+        to: (FoldTo, ChainFold),
     ) {
         let length = self.row();
         let mut links = Links::new();

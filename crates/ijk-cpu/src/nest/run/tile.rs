@@ -1,6 +1,8 @@
 //! Execution of a tile's program: loads, then instructions, strip by strip with other work in between.
 
-use super::super::kernel::{Destination, TileKernel, all_hold, folds_chain, streams};
+use super::super::kernel::{
+    Destination, FoldTo, TileKernel, all_hold, folded_length, folds_chain, streams,
+};
 use super::super::program::*;
 use super::super::reduce::Accumulators;
 use super::{Axes, Worker, check_offsets};
@@ -52,10 +54,19 @@ impl<'a> Worker<'a> {
         unsafe {
             self.load();
             self.steps(&due[..due.len() - 1]);
+            if self.nest.geometry.along {
+                let (dst, count) = (self.slots[chain.dst as usize], self.points / self.row());
+                let length = folded_length(chain.level, chain.dtype, self.row());
+                self.fold_rows(chain, 0..count, (FoldTo::Along(dst), fold));
+                sums.take(length, dst, true, 0);
+                return true;
+            }
             let mut done = 0;
             while done < rows {
                 let piece = done..rows.min(done.saturating_add(sums.room()));
-                sums.take_by(piece.len(), |acc| self.fold_rows(chain, piece.clone(), (acc, fold)));
+                sums.take_by(piece.len(), |acc| {
+                    self.fold_rows(chain, piece.clone(), (FoldTo::Down(acc), fold));
+                });
                 done = piece.end;
             }
         }

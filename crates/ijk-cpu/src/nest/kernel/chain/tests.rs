@@ -281,7 +281,8 @@ fn check_folds<T: Real>(of: Monoid) {
             let mut sums: Vec<T> = (0..n).map(at).collect();
             let mut expected: Vec<T> = sums.clone();
             let rows = ChainRows { count, length: n, step: 0 };
-            let acc = (sums.as_mut_ptr().cast(), ChainFold::of(of).unwrap());
+            let fold = ChainFold::of(of).unwrap();
+            let acc = (FoldTo::Down(sums.as_mut_ptr().cast()), fold);
             // SAFETY: operands have these rows, of which the means are the same in each.
             unsafe { fold_chain(level, T::DTYPE, rows, acc, &links) };
             for row in 0..count {
@@ -295,6 +296,28 @@ fn check_folds<T: Real>(of: Monoid) {
             }
             let bits = |all: &[T]| all.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>();
             assert_eq!(bits(&sums), bits(&expected), "{of:?}, {count} rows of {n}");
+            // Along rows, in lanes.
+            let length = folded_length(level, T::DTYPE, n);
+            let mut folded = vec![T::default(); count * length];
+            let to = (FoldTo::Along(folded.as_mut_ptr().cast()), fold);
+            let mut values = vec![T::default(); count * n];
+            let dense = ChainRows { step: (n * size) as isize, ..rows };
+            let all = Destination { first: values.as_mut_ptr().cast(), stream: false };
+            // SAFETY: as above.
+            unsafe {
+                fold_chain(level, T::DTYPE, rows, to, &links);
+                chain(level, T::DTYPE, dense, all, &mut links.clone());
+            }
+            let kernels = crate::nest::kernel::fold(of, T::DTYPE, level).unwrap();
+            let sums = [(&folded, length), (&values, n)].map(|(rows, length)| {
+                let mut sums = vec![T::default(); count];
+                // SAFETY: rows of this length, and a sum for each.
+                unsafe {
+                    (kernels.along)(count, length, sums.as_mut_ptr().cast(), rows.as_ptr().cast());
+                }
+                bits(&sums)
+            });
+            assert_eq!(sums[0], sums[1], "{of:?} along {count} rows of {n}");
         }
     }
 }
