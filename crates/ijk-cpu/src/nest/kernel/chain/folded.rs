@@ -66,8 +66,8 @@ pub(crate) unsafe fn fold_chain(
 ) {
     let folding = Folding { rows, to, fold, links };
     match t {
-        DType::F64 => level.run(Double(folding)),
-        _ => level.run(Single(folding)),
+        DType::F64 => level.run(DoubleFold(folding)),
+        _ => level.run(SingleFold(folding)),
     }
 }
 
@@ -78,10 +78,10 @@ struct Folding<'a> {
     links: &'a [Link],
 }
 
-struct Single<'a>(Folding<'a>);
-struct Double<'a>(Folding<'a>);
+struct SingleFold<'a>(Folding<'a>);
+struct DoubleFold<'a>(Folding<'a>);
 
-impl Kernel for Single<'_> {
+impl Kernel for SingleFold<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
@@ -90,7 +90,7 @@ impl Kernel for Single<'_> {
     }
 }
 
-impl Kernel for Double<'_> {
+impl Kernel for DoubleFold<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
