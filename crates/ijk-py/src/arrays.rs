@@ -260,11 +260,18 @@ pub fn direct<'py>(
     if out.is_some_and(|out| !is_numpys(out)) {
         return Ok(None);
     }
-    let taken = |(n, any): (usize, Bound<'py, PyAny>)| match Readonly::of(&any)? {
-        None if is_pythons(&any) => readonly(&any, || format!("argument {}", n + 1)).map(Some),
-        array => Ok(array),
-    };
-    all.iter().enumerate().map(taken).collect()
+    // A loop: each adapter of an iterator would move the arrays, which are large, once more.
+    let mut arrays = Vec::with_capacity(all.len());
+    for (n, any) in all.iter().enumerate() {
+        match Readonly::of(&any)? {
+            Some(array) => arrays.push(array),
+            None if is_pythons(&any) => {
+                arrays.push(readonly(&any, || format!("argument {}", n + 1))?);
+            }
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(arrays))
 }
 
 /// Returns true for a list and for a number.

@@ -54,12 +54,7 @@ impl Program {
         }
         let arrays = together(dict, arrays)?;
         let [numbers, others] = apart(arrays.as_ref())?;
-        let given = others.iter().flat_map(|arrays| arrays.iter());
-        let direct = given.map(|(name, array)| match Readonly::of(&array)? {
-            Some(array) => Ok(Some((name.extract()?, array))),
-            None => Ok(None),
-        });
-        if let Some(given) = direct.collect::<PyResult<Option<Vec<_>>>>()? {
+        if let Some(given) = direct(others.as_ref())? {
             let choices = with_numbers(choices(ranks, dims, seed)?, numbers.as_ref())?;
             return Ok(slf.get().computed(py, choices, engine, given)?.into_any());
         }
@@ -243,6 +238,19 @@ fn with_numbers<'a>(
         };
     }
     Ok(bindings)
+}
+
+/// Names and arrays of a dict, if all are arrays of NumPy.
+fn direct<'py>(
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Vec<(String, Readonly<'py>)>>> {
+    let Some(named) = named else { return Ok(Some(Vec::new())) };
+    let mut given = Vec::with_capacity(named.len());
+    for (name, array) in named {
+        let Some(array) = Readonly::of(&array)? else { return Ok(None) };
+        given.push((name.extract()?, array));
+    }
+    Ok(Some(given))
 }
 
 /// Names and arrays of a dict.

@@ -3,13 +3,14 @@
 //! A [`Worker`](super::run::Worker) finds the extents, addresses and rows of each tile. If a nest has one, they are known
 //! when it is compiled, and finding them takes longer than a short tile.
 
-use super::kernel::{self, ChainRows, Destination, Link, TileKernel};
+use super::kernel::{self, ChainRows, Destination, Fold, Link, TileKernel};
 use super::program::*;
 use crate::Few;
 use crate::copy::{Copier, CopySide, dense_strides};
 use crate::simd::Level;
 use ijk_types::DType;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Most calls of an instruction, which are one for each row of some tiles.
 const MOST_ROWS: usize = 16;
@@ -50,6 +51,20 @@ enum TileCall {
     Chain(Box<ChainCall>),
     Index { iota: Iota, count: usize, dst: At, start: i64, step: i64 },
     Copy(Box<CopyCall>),
+    Fold(Box<FoldCall>),
+}
+
+/// A fold of values into accumulators, which it initialises.
+#[derive(Clone, Debug)]
+struct FoldCall {
+    start: [u64; 2],
+    splat: TileKernel,
+    outputs: usize,
+    fold: Fold,
+    rows: usize,
+    length: usize,
+    acc: At,
+    values: At,
 }
 
 /// A call of a chain.
@@ -81,7 +96,11 @@ impl OneTile {
     /// The calls of a nest; none if it has several tiles, or a tile depends on more than the origins of buffers.
     pub(super) fn of(nest: &TileNest) -> Option<Self> {
         let one = nest.blocks.iter().all(|&blocks| blocks == 1);
-        let sinks = matches!(nest.sink, Sink::Direct | Sink::Store { .. } | Sink::StoreRows);
+        let sinks = match &nest.sink {
+            Sink::Direct | Sink::Store { .. } | Sink::StoreRows => true,
+            Sink::Reduce(spec) => folds_once(nest, spec),
+            _ => false,
+        };
         if !one || !sinks {
             return None;
         }
@@ -103,7 +122,7 @@ impl OneTile {
         if let Sink::Store { copier, moved: true } = nest.sink {
             let load = &nest.loads.first()?.place;
             let from = (At::Buffer(load.buffer, load.offset), &load.inner[..]);
-            list.copy(copier, list.extents.len(), (out, &nest.out.inner), from);
+            list.copy(copier, 0..list.extents.len(), (out, &nest.out.inner), from);
         } else {
             list.loads();
             list.slots[OUT as usize] = out;
@@ -121,9 +140,13 @@ impl OneTile {
                 (Sink::StoreRows, _) => return None,
                 (_, all) => list.all(all)?,
             }
-            if let Sink::Store { copier, .. } = nest.sink {
-                let from = (list.slots[nest.value as usize], &list.dense(nest.size)[..]);
-                list.copy(copier, list.extents.len(), (out, &nest.out.inner), from);
+            match &nest.sink {
+                Sink::Store { copier, .. } => {
+                    let from = (list.slots[nest.value as usize], &list.dense(nest.size)[..]);
+                    list.copy(*copier, 0..list.extents.len(), (out, &nest.out.inner), from);
+                }
+                Sink::Reduce(spec) => list.fold(spec, out)?,
+                _ => {}
             }
         }
         let constants = nest.constants.iter().map(|&(_, bits)| bits).collect();
@@ -181,6 +204,11 @@ impl OneTile {
                     TileCall::Index { iota, count, dst, start, step } => {
                         iota(*count, address(*dst).cast(), *start, *step);
                     }
+                    TileCall::Fold(of) => {
+                        let (acc, start) = (address(of.acc), of.start.as_ptr().cast());
+                        (of.splat)(of.outputs, acc, start, start, start);
+                        (of.fold)(of.rows, of.length, acc, address(of.values).cast_const());
+                    }
                     TileCall::Copy(copy) => {
                         let to = CopySide { ptr: address(copy.to.0), strides: &copy.to.1 };
                         let from = address(copy.from.0).cast_const();
@@ -192,6 +220,14 @@ impl OneTile {
         }
         faults
     }
+}
+
+/// Returns true if a reduction is one fold: of values that no chain folds in registers, and that are nowhere in the
+/// output's array.
+fn folds_once(nest: &TileNest, spec: &ReduceSpec) -> bool {
+    let apart = nest.loads.iter().all(|load| load.place.buffer != nest.out.buffer);
+    let plain = spec.chunks == 1 && spec.needed.is_none() && spec.existing.is_none();
+    apart && plain && spec.rows.is_none() && spec.chain.is_none()
 }
 
 /// The calls of a nest while they are found.
@@ -237,16 +273,47 @@ impl Listing<'_> {
             let mut dense = Few::from_elem(0, axes);
             dense_strides(&self.extents[..axes], load.size, &mut dense);
             let to = (self.slots[load.slot as usize], &dense[..]);
-            self.copy(copier, axes, to, (from, &load.place.inner[..axes]));
+            self.copy(copier, 0..axes, to, (from, &load.place.inner[..axes]));
         }
     }
 
-    /// Copies a box of the first axes.
-    fn copy(&mut self, copier: Copier, axes: usize, to: (At, &[isize]), from: (At, &[isize])) {
+    /// Copies a box of some axes.
+    fn copy(
+        &mut self,
+        copier: Copier,
+        axes: Range<usize>,
+        to: (At, &[isize]),
+        from: (At, &[isize]),
+    ) {
         let side = |(at, strides): (At, &[isize])| (at, Few::from_slice(strides));
-        let extents = Few::from_slice(&self.extents[..axes]);
+        let extents = Few::from_slice(&self.extents[axes]);
         let (to, from) = (side(to), side(from));
         self.calls.push(TileCall::Copy(Box::new(CopyCall { copier, extents, to, from })));
+    }
+
+    /// Adds a fold of the value, into the output if its elements are contiguous.
+    fn fold(&mut self, spec: &ReduceSpec, out: At) -> Option<()> {
+        let ReduceKernels::Fold(kernels) = spec.reducer else { return None };
+        let kept = self.nest.geometry.kept_inside();
+        let mut dense = Few::from_elem(0, kept.len());
+        dense_strides(&self.extents[kept.clone()], spec.size, &mut dense);
+        let outputs: usize = self.extents[kept.clone()].iter().product();
+        let each = self.points / outputs.max(1);
+        let (fold, rows, length) = match self.nest.geometry.along {
+            true => (kernels.along, outputs, each),
+            false if each <= spec.capacity => (kernels.down, each, outputs),
+            false => return None,
+        };
+        let in_place = dense == spec.out;
+        let acc = if in_place { out } else { At::Scratch(spec.accumulators) };
+        let (start, splat) = (spec.start, spec.splat);
+        let values = self.slots[self.nest.value as usize];
+        let call = FoldCall { start, splat, outputs, fold, rows, length, acc, values };
+        self.calls.push(TileCall::Fold(Box::new(call)));
+        if !in_place {
+            self.copy(spec.copier, kept, (out, &spec.out), (acc, &dense));
+        }
+        Some(())
     }
 
     /// Adds instructions; none if one is not a call of known operands.

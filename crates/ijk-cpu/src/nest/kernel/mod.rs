@@ -25,7 +25,7 @@ pub(crate) use chain::{
     ChainFold, ChainRows, Compare, Destination, FoldTo, Link, LinkCode, LinkOp, chain, chains,
     fold_chain, folded_length, folds_chain, streams,
 };
-pub(crate) use fold::{CombineAt, FoldKernels, fold};
+pub(crate) use fold::{CombineAt, Fold, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::TileKernel;
 pub(crate) use moves::{
