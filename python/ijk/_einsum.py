@@ -52,8 +52,8 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     """
     if out is None and dtype is None and order == "K" and casting == "safe":
         if len(operands) > 2 and type(operands[0]) is str:
-            if engine is None and (optimize is True or optimize is False) and operands[0].isascii():
-                result = _fast(*operands)
+            if (optimize is True or optimize is False) and operands[0].isascii():
+                result = _fast(*operands) if engine is None else _fast(*operands, engine=engine)
             else:
                 path = _paths.requested(optimize)
                 result = None

@@ -152,14 +152,15 @@ impl Einsum {
 
 /// The einsum of NumPy's arrays; None unless all have one supported element type.
 #[pyfunction]
-#[pyo3(signature = (subscripts, *operands))]
+#[pyo3(signature = (subscripts, *operands, engine = None))]
 pub fn einsum<'py>(
     py: Python<'py>,
     subscripts: &str,
     operands: &Bound<'py, PyTuple>,
+    engine: Option<&Bound<'py, Engine>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(arrays) = plain(operands)? else { return Ok(None) };
-    let engine = engine::engine(py, None)?;
+    let engine = engine::engine(py, engine)?;
     let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
     let result = computing(py, || engine.einsum(subscripts, &views))?;
     from_tensor(py, result).map(Some)
@@ -167,11 +168,15 @@ pub fn einsum<'py>(
 
 /// The arrays without a copy, if that is possible for all and they have one element type.
 fn plain<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Option<Vec<Readonly<'py>>>> {
-    let arrays = operands.iter().map(|operand| Readonly::of(&operand));
-    let arrays = arrays.collect::<PyResult<Option<Vec<_>>>>()?;
-    let alike =
-        |arrays: &Vec<Readonly<'py>>| arrays.iter().all(|array| array.dtype() == arrays[0].dtype());
-    Ok(arrays.filter(alike))
+    let mut arrays: Vec<Readonly<'py>> = Vec::with_capacity(operands.len());
+    for operand in operands {
+        let Some(array) = Readonly::of(&operand)? else { return Ok(None) };
+        if arrays.first().is_some_and(|first| first.dtype() != array.dtype()) {
+            return Ok(None);
+        }
+        arrays.push(array);
+    }
+    Ok(Some(arrays))
 }
 
 fn apply<'py>(

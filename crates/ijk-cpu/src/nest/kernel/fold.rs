@@ -189,20 +189,24 @@ unsafe fn along<O: Op2<Out = <O as Op2>::In>>(
     values: *const u8,
 ) {
     let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
-    // SAFETY (all arms): guaranteed by the caller; a row has more elements than its lower half.
-    unsafe {
-        match n.next_power_of_two() / 2 {
-            4 => halved::<O, 4>(rows, n, acc, values),
-            8 => halved::<O, 8>(rows, n, acc, values),
-            16 if 16 * size_of::<O::In>() < FOLD_STRIP_BYTES => {
-                halved::<O, 16>(rows, n, acc, values);
-            }
-            32 if 32 * size_of::<O::In>() < FOLD_STRIP_BYTES => {
-                halved::<O, 32>(rows, n, acc, values);
-            }
-            _ => each_row::<O>(rows, n, acc, values),
-        }
+    // The rows have more elements than their lower half.
+    match n.next_power_of_two() / 2 {
+        // SAFETY: guaranteed by the caller.
+        4 => unsafe { halved::<O, 4>(rows, n, acc, values) },
+        // SAFETY: guaranteed by the caller.
+        8 => unsafe { halved::<O, 8>(rows, n, acc, values) },
+        // SAFETY: guaranteed by the caller.
+        16 if is_short::<O, 16>() => unsafe { halved::<O, 16>(rows, n, acc, values) },
+        // SAFETY: guaranteed by the caller.
+        32 if is_short::<O, 32>() => unsafe { halved::<O, 32>(rows, n, acc, values) },
+        // SAFETY: guaranteed by the caller.
+        _ => unsafe { each_row::<O>(rows, n, acc, values) },
     }
+}
+
+/// Returns true if rows of fewer than `2 * H` elements are shorter than a strip.
+const fn is_short<O: Op2, const H: usize>() -> bool {
+    H * size_of::<O::In>() < FOLD_STRIP_BYTES
 }
 
 /// Folds rows of at most `2 * H` elements, but more than `H`, in registers: lane `l` combines the elements `l` and

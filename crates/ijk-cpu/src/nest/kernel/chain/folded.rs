@@ -147,8 +147,8 @@ impl Folding<'_> {
             unsafe {
                 match along {
                     true => {
-                        for k in 0..strip / V::LANES {
-                            sums[k].store(folded.add(k * V::LANES));
+                        for (k, lanes) in sums.iter().enumerate().take(strip / V::LANES) {
+                            lanes.store(folded.add(k * V::LANES));
                         }
                     }
                     false if (group + 1) * block <= n => stored(sums, first.add(at)),
@@ -191,8 +191,8 @@ impl Folding<'_> {
         mut sums: [V; SHORT_BLOCKS],
         values: [V; SHORT_BLOCKS],
     ) -> [V; SHORT_BLOCKS] {
-        for k in 0..SHORT_BLOCKS {
-            sums[k] = self.both(sums[k], values[k]);
+        for (sum, &value) in sums.iter_mut().zip(&values) {
+            *sum = self.both(*sum, value);
         }
         sums
     }
@@ -206,11 +206,11 @@ impl Folding<'_> {
         values: [V; SHORT_BLOCKS],
     ) -> [V; SHORT_BLOCKS] {
         let vectors = FOLD_STRIP_BYTES / (V::LANES * size_of::<V::Element>());
-        for k in 0..SHORT_BLOCKS {
+        for (k, &value) in values.iter().enumerate() {
             let lane = k % vectors;
             sums[lane] = match first && k < vectors {
-                true => values[k],
-                false => self.both(sums[lane], values[k]),
+                true => value,
+                false => self.both(sums[lane], value),
             };
         }
         sums
@@ -235,9 +235,9 @@ unsafe fn loaded<V: Value>(
     from: *const V::Element,
     mut block: [V; SHORT_BLOCKS],
 ) -> [V; SHORT_BLOCKS] {
-    for k in 0..SHORT_BLOCKS {
+    for (k, vector) in block.iter_mut().enumerate() {
         // SAFETY: guaranteed by the caller.
-        block[k] = unsafe { V::load(from.add(k * V::LANES)) };
+        *vector = unsafe { V::load(from.add(k * V::LANES)) };
     }
     block
 }
@@ -248,9 +248,9 @@ unsafe fn loaded<V: Value>(
 /// `to` has room for its elements.
 #[inline(always)]
 unsafe fn stored<V: Value>(block: [V; SHORT_BLOCKS], to: *mut V::Element) {
-    for k in 0..SHORT_BLOCKS {
+    for (k, vector) in block.iter().enumerate() {
         // SAFETY: guaranteed by the caller.
-        unsafe { block[k].store(to.add(k * V::LANES)) };
+        unsafe { vector.store(to.add(k * V::LANES)) };
     }
 }
 
