@@ -230,8 +230,8 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         let Some(a) = next else { break };
         let long = side >= GAPPED_ROW && !wishes.moves;
         let [loads, store] = [false, true].map(|store| long && leaves_gaps(axes, vector, a, store));
-        // Functions read two axes of a tile where they are stored.
-        if store || loads && !(wishes.computes && chosen.len() == 1) {
+        // Functions read and write two axes of a tile where they are stored.
+        if (loads || store) && !(wishes.computes && chosen.len() == 1) {
             break;
         }
         // A second axis makes calls longer, which outweighs what is packed for it.
@@ -244,7 +244,7 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
             break;
         }
         chosen.push((a, side));
-        if loads || side < axes[a].extent {
+        if loads || store || side < axes[a].extent {
             break;
         }
         room /= side;
