@@ -9,7 +9,7 @@ mod thin;
 
 use crate::simd::Level;
 use ijk_types::DType;
-use kernel::{Planes, planes};
+use kernel::{Plane, Planes, planes};
 use staged::stages;
 
 pub(crate) use kernel::fence;
@@ -55,32 +55,20 @@ impl Copier {
         dst: CopySide<'_, *mut u8>,
         src: CopySide<'_, *const u8>,
     ) {
-        // SAFETY (all arms): these are sub-boxes of the box that the caller guarantees.
-        match extents {
-            // SAFETY: the only element of the box.
-            [] => unsafe { self.plane([1, 1], dst.ptr, [0, 0], src.ptr, [0, 0]) },
-            // SAFETY: the only row of the box.
-            &[columns] => unsafe {
-                let (d, s) = (dst.strides[0], src.strides[0]);
-                self.plane([1, columns], dst.ptr, [0, d], src.ptr, [0, s]);
-            },
-            // SAFETY: the only plane of the box.
-            &[rows, columns] => unsafe {
-                let (d, s) = (dst.strides, src.strides);
-                self.plane([rows, columns], dst.ptr, [d[0], d[1]], src.ptr, [s[0], s[1]]);
-            },
-            [n, rest @ ..] => {
-                for i in 0..*n as isize {
-                    // SAFETY: a sub-box, at index `i` of the first axis.
-                    unsafe {
-                        let to = dst.ptr.offset(i * dst.strides[0]);
-                        let from = src.ptr.offset(i * src.strides[0]);
-                        let dst = CopySide { ptr: to, strides: &dst.strides[1..] };
-                        self.copy(rest, dst, CopySide { ptr: from, strides: &src.strides[1..] });
-                    }
-                }
-            }
-        }
+        let (outer, [rows, columns]) = match extents {
+            [] => (&[][..], [1, 1]),
+            &[columns] => (&[][..], [1, columns]),
+            [outer @ .., rows, columns] => (outer, [*rows, *columns]),
+        };
+        let inner = |strides: &[isize]| match strides {
+            [] => [0, 0],
+            &[column] => [0, column],
+            [.., row, column] => [*row, *column],
+        };
+        // Chosen once for all planes.
+        let plane = self.plane([rows, columns], inner(dst.strides), inner(src.strides));
+        // SAFETY: guaranteed by the caller.
+        unsafe { plane.copy_all(outer, dst, src) }
     }
 
     /// Copies `n` contiguous elements.
@@ -94,38 +82,94 @@ impl Copier {
         unsafe { (self.planes.rows)([1, n], to, strides, from, strides) }
     }
 
-    /// Copies a box of two axes.
-    ///
-    /// # Safety
-    /// As for [`copy`](Self::copy).
-    unsafe fn plane(
+    /// The copy of boxes of two axes.
+    fn plane(
         &self,
         extents: [usize; 2],
-        dst: *mut u8,
         dst_strides: [isize; 2],
-        src: *const u8,
         src_strides: [isize; 2],
-    ) {
+    ) -> ChosenPlane {
         let (size, [rows, columns]) = (self.size, extents);
         let dense = dst_strides[1] == size || columns == 1;
         if src_strides[0] == -size && dense && rows > 1 {
             // Rows are in descending order of addresses: start with the last.
             let last = |stride: isize| stride * (rows as isize - 1);
-            let (dst, src) =
-                (dst.wrapping_offset(last(dst_strides[0])), src.wrapping_offset(-last(size)));
+            let shifts = [last(dst_strides[0]), -last(size)];
             let (to, from) = ([-dst_strides[0], dst_strides[1]], [size, src_strides[1]]);
-            // SAFETY: the same elements in another order.
-            return unsafe { self.plane(extents, dst, to, src, from) };
+            return ChosenPlane { shifts, ..self.plane(extents, to, from) };
         }
+        let mut staged = None;
         let kernel = match src_strides {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
             [_, 0] if dense => self.planes.splat,
             [_, s] if dense && s == -size => self.planes.reverse,
-            [r, _] if dense && r == size => match stages(extents, dst, dst_strides[0]) {
-                true => self.planes.staged,
-                false => self.planes.transpose,
-            },
+            [r, _] if dense && r == size => {
+                staged = Some(self.planes.staged);
+                self.planes.transpose
+            }
             _ => self.planes.strided,
+        };
+        ChosenPlane { kernel, staged, extents, dst_strides, src_strides, shifts: [0; 2] }
+    }
+}
+
+/// The copy of boxes of two axes with the same strides.
+#[derive(Clone, Copy)]
+struct ChosenPlane {
+    kernel: Plane,
+    /// That of planes which are copied by way of registers and L1, if some are.
+    staged: Option<Plane>,
+    extents: [usize; 2],
+    dst_strides: [isize; 2],
+    src_strides: [isize; 2],
+    /// Bytes from the origins to the elements with which the kernel begins.
+    shifts: [isize; 2],
+}
+
+impl ChosenPlane {
+    /// Copies the planes of a box with further axes outside them.
+    ///
+    /// # Safety
+    /// As for [`Copier::copy`].
+    unsafe fn copy_all(
+        &self,
+        outer: &[usize],
+        dst: CopySide<'_, *mut u8>,
+        src: CopySide<'_, *const u8>,
+    ) {
+        let Some((&n, rest)) = outer.split_first() else {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.copy(dst.ptr, src.ptr) };
+        };
+        let [to, from] = [dst.strides[0], src.strides[0]];
+        for i in 0..n as isize {
+            let (dst_at, src_at) =
+                (dst.ptr.wrapping_offset(i * to), src.ptr.wrapping_offset(i * from));
+            // SAFETY: a sub-box, at index `i` of the first axis.
+            unsafe {
+                match rest {
+                    [] => self.copy(dst_at, src_at),
+                    _ => {
+                        let dst = CopySide { ptr: dst_at, strides: &dst.strides[1..] };
+                        let src = CopySide { ptr: src_at, strides: &src.strides[1..] };
+                        self.copy_all(rest, dst, src);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies a plane.
+    ///
+    /// # Safety
+    /// As for [`Copier::copy`].
+    #[inline(always)]
+    unsafe fn copy(&self, dst: *mut u8, src: *const u8) {
+        let Self { extents, dst_strides, src_strides, shifts, .. } = *self;
+        let (dst, src) = (dst.wrapping_offset(shifts[0]), src.wrapping_offset(shifts[1]));
+        let kernel = match self.staged {
+            Some(staged) if stages(extents, dst, dst_strides[0]) => staged,
+            _ => self.kernel,
         };
         // SAFETY: guaranteed by the caller; the kernel's condition on strides holds.
         unsafe { kernel(extents, dst, dst_strides, src, src_strides) }
