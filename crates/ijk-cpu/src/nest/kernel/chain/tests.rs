@@ -310,7 +310,9 @@ fn check_folds<T: Real>(of: Monoid) {
             }
             let kernels = crate::nest::kernel::fold(of, T::DTYPE, level).unwrap();
             let sums = [(&folded, length), (&values, n)].map(|(rows, length)| {
-                let mut sums = vec![T::default(); count];
+                // A start that hides nothing.
+                let start = if of == Monoid::Min { 1e6 } else { -1e6 };
+                let mut sums = vec![T::cast_from(start); count];
                 // SAFETY: rows of this length, and a sum for each.
                 unsafe {
                     (kernels.along)(count, length, sums.as_mut_ptr().cast(), rows.as_ptr().cast());
