@@ -171,7 +171,7 @@ impl Lowering<'_> {
     /// for all rows of a tile.
     fn tiled(&self, axes: Vec<Axis>, ordered: bool) -> Geometry {
         let wishes = self.wishes(ordered);
-        if self.nest.reduce.is_none() || !self.has_links_only() || self.functions() == 0 {
+        if self.link_fold().is_none() {
             return Geometry::new(axes, wishes);
         }
         let geometry = Geometry::new(axes.clone(), wishes);
@@ -187,15 +187,18 @@ impl Lowering<'_> {
 
     /// The fold of a chain in registers, if the value is one, and tiles are rows of outputs or have one for each output.
     fn chain_fold(&self, geometry: &Geometry) -> Option<ChainFold> {
-        let Some(Reducer::Monoid(monoid)) = self.nest.reduce else { return None };
         let row = geometry.inner.last().map_or(1, |&a| geometry.loops[a].tile);
         let kept = geometry.kept_inside().len();
         let rows = if geometry.along { geometry.inner.len() - kept == 1 } else { kept == 1 };
-        let folds = rows
-            && self.functions() > 0
-            && self.has_links_only()
-            && folds_chain(self.level, self.value_type(), row);
-        ChainFold::of(monoid).filter(|_| folds)
+        let folds = rows && folds_chain(self.level, self.value_type(), row);
+        if folds { self.link_fold() } else { None }
+    }
+
+    /// The fold of a value that chains compute.
+    fn link_fold(&self) -> Option<ChainFold> {
+        let Some(Reducer::Monoid(monoid)) = self.nest.reduce else { return None };
+        let links = self.functions() > 0 && self.has_links_only();
+        ChainFold::of(monoid).filter(|_| links)
     }
 
     fn wishes(&self, ordered: bool) -> Wishes {

@@ -142,8 +142,10 @@ impl OneTile {
             }
             match &nest.sink {
                 Sink::Store { copier, .. } => {
-                    let from = (list.slots[nest.value as usize], &list.dense(nest.size)[..]);
-                    list.copy(*copier, 0..list.extents.len(), (out, &nest.out.inner), from);
+                    let all = 0..list.extents.len();
+                    let dense = list.dense(all.clone(), nest.size);
+                    let from = (list.slots[nest.value as usize], &dense[..]);
+                    list.copy(*copier, all, (out, &nest.out.inner), from);
                 }
                 Sink::Reduce(spec) => list.fold(spec, out)?,
                 _ => {}
@@ -251,10 +253,10 @@ impl Listing<'_> {
         over.count(self.points, self.row())
     }
 
-    /// The strides of a register with elements of `size` bytes.
-    fn dense(&self, size: usize) -> Few<isize> {
-        let mut strides = Few::from_elem(0, self.extents.len());
-        dense_strides(&self.extents, size, &mut strides);
+    /// The strides of a register with elements of `size` bytes for each point of some axes.
+    fn dense(&self, axes: Range<usize>, size: usize) -> Few<isize> {
+        let mut strides = Few::from_elem(0, axes.len());
+        dense_strides(&self.extents[axes], size, &mut strides);
         strides
     }
 
@@ -270,8 +272,7 @@ impl Listing<'_> {
                 LoadMode::Pack(copier) => (copier, self.extents.len()),
                 LoadMode::PackRows(copier) => (copier, self.extents.len() - 1),
             };
-            let mut dense = Few::from_elem(0, axes);
-            dense_strides(&self.extents[..axes], load.size, &mut dense);
+            let dense = self.dense(0..axes, load.size);
             let to = (self.slots[load.slot as usize], &dense[..]);
             self.copy(copier, 0..axes, to, (from, &load.place.inner[..axes]));
         }
@@ -295,8 +296,7 @@ impl Listing<'_> {
     fn fold(&mut self, spec: &ReduceSpec, out: At) -> Option<()> {
         let ReduceKernels::Fold(kernels) = spec.reducer else { return None };
         let kept = self.nest.geometry.kept_inside();
-        let mut dense = Few::from_elem(0, kept.len());
-        dense_strides(&self.extents[kept.clone()], spec.size, &mut dense);
+        let dense = self.dense(kept.clone(), spec.size);
         let outputs: usize = self.extents[kept.clone()].iter().product();
         let each = self.points / outputs.max(1);
         let (fold, rows, length) = match self.nest.geometry.along {

@@ -130,30 +130,15 @@ unsafe fn scattered<W: ElementWord>(
         if tile.accumulate {
             for (row, offset, count) in rows.runs(start, height) {
                 for (c, column) in columns.iter().enumerate() {
-                    copy_run(out.offset(offset + column), dense.add(c * height + row), count);
+                    copy(out.offset(offset + column), dense.add(c * height + row), count);
                 }
             }
         }
         (entry.run)(&MicroTile { out: dense.cast(), columns: starts.as_ptr(), ..*tile });
         for (row, offset, count) in rows.runs(start, height) {
             for (c, column) in columns.iter().enumerate() {
-                copy_run(dense.add(c * height + row), out.offset(offset + column), count);
+                copy(dense.add(c * height + row), out.offset(offset + column), count);
             }
-        }
-    }
-}
-
-/// Copies elements that are contiguous on both sides: often one, for which a call takes longer than the copy.
-///
-/// # Safety
-/// Both sides have `count` elements, which do not overlap.
-#[inline(always)]
-unsafe fn copy_run<W: ElementWord>(from: *const W, to: *mut W, count: usize) {
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        match count {
-            1 => to.write(from.read()),
-            _ => copy(from, to, count),
         }
     }
 }

@@ -48,6 +48,11 @@ pub(crate) fn streams(level: Level) -> bool {
     level.name() == "avx512"
 }
 
+/// Bytes of a vector of a level that has chains.
+fn vector_bytes(level: Level) -> usize {
+    if streams(level) { 64 } else { 32 }
+}
+
 /// Rows of values: their number, the elements of each, and the bytes from one to the next in the destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChainRows {
@@ -79,7 +84,7 @@ pub(crate) unsafe fn chain(
     links: &mut [Link],
 ) {
     let chain = AllRows { rows, to, links };
-    let long = rows.length * t.size() >= LONG_BLOCKS * if streams(level) { 64 } else { 32 };
+    let long = rows.length * t.size() >= LONG_BLOCKS * vector_bytes(level);
     match (t, long) {
         (DType::F64, true) => level.run(Double::<true>(chain)),
         (DType::F64, false) => level.run(Double::<false>(chain)),

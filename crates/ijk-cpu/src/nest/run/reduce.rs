@@ -101,24 +101,16 @@ impl Worker<'_> {
             // SAFETY: the present block is within the loops; the value has `rows` values for each output, in the order
             // of the geometry.
             unsafe {
-                if self.fold_tile(spec, rows, sums) {
-                    if self.ends() {
-                        break;
+                if !self.fold_tile(spec, rows, sums) {
+                    self.compute();
+                    let value = self.slots[self.nest.value as usize];
+                    let (along, position) =
+                        (self.nest.geometry.along, self.position(spec, position));
+                    match &spec.rows {
+                        Some(rows) => self.sum_rows(rows, sums),
+                        None => sums.take(rows, value, along, position),
                     }
-                    self.advance(loops);
-                    continue;
                 }
-                self.compute();
-                if let Some(rows) = &spec.rows {
-                    self.sum_rows(rows, sums);
-                    if self.faults & fault::OFFSET != 0 || self.ends() {
-                        break;
-                    }
-                    self.advance(loops);
-                    continue;
-                }
-                let value = self.slots[self.nest.value as usize];
-                sums.take(rows, value, self.nest.geometry.along, self.position(spec, position));
             }
             if self.faults & fault::OFFSET != 0 || self.ends() {
                 break;

@@ -3,7 +3,7 @@
 use super::fetch::Value;
 use super::functions::linked;
 use super::spots::RowsBlock;
-use super::{ChainRows, Link, SHORT_BLOCKS, chains, prefetch_later, prefetches, streams};
+use super::{ChainRows, Link, SHORT_BLOCKS, chains, prefetch_later, prefetches, vector_bytes};
 use crate::simd::{Kernel, Level, Simd, Vector};
 use crate::tuning::order::FOLD_STRIP_BYTES;
 use ijk_types::{DType, Monoid};
@@ -50,7 +50,7 @@ pub(crate) fn folded_length(level: Level, t: DType, length: usize) -> usize {
 
 /// Elements of a block of vectors.
 fn block_length(level: Level, t: DType) -> usize {
-    SHORT_BLOCKS * if streams(level) { 64 } else { 32 } / t.size()
+    SHORT_BLOCKS * vector_bytes(level) / t.size()
 }
 
 /// Folds rows of the values of a chain.
