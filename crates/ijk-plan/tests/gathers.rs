@@ -339,3 +339,13 @@ fn choices_sides_and_terms_apart_are_what_they_compute() {
         assert_eq!(found, expected, "{source}\n{plan}");
     }
 }
+
+/// Sums of no integers stay 0 behind any factor, so nothing looks for elements without points.
+#[test]
+fn factors_of_integers_need_no_mask() {
+    let e = ("e", DType::I64, &[40, 32][..]);
+    let arguments = [e, ("p", DType::I64, &[50, 20]), ("t", DType::I64, &[50])];
+    let (_, plan) = kernels("y[b,d] = e[p[b,l],d] * t[b]\n\ny", &arguments);
+    let masks = plan.buffers.iter().filter(|buffer| buffer.dtype == DType::Bool).count();
+    assert_eq!(masks, 0, "{plan}");
+}

@@ -31,10 +31,11 @@ impl PostOps {
             && self.guards.is_empty()
     }
 
-    /// Tells whether they map 0 to 0 of the same sign, and introduce no NaN.
-    pub(super) fn keeps_zero(&self) -> bool {
+    /// Tells whether they map the identity of the reduction to itself: all do that are exact, others if they change no
+    /// sign of a zero and introduce no NaN.
+    pub(super) fn keeps_identity(&self, dtype: DType) -> bool {
         let mut all = self.factors.iter().chain(&self.divisors);
-        !self.negative && all.all(is_positive)
+        is_exact(dtype) || !self.negative && all.all(is_positive)
     }
 
     /// The value with the operations applied to `reduced`.
@@ -63,7 +64,8 @@ impl PostOps {
             }
         }
         // A sum that starts from 0 is never -0.
-        if algebra.op == BinaryOp::Mul && !self.keeps_zero() && algebra.dtype != DType::Bool {
+        let signed = self.negative || !self.keeps_identity(algebra.dtype);
+        if algebra.op == BinaryOp::Mul && signed && algebra.dtype != DType::Bool {
             let zero = builder.push(ExprNode::Const(scalar::identity(Monoid::Add, algebra.dtype)));
             let op = if self.negative { BinaryOp::Sub } else { BinaryOp::Add };
             root = builder.push(ExprNode::Binary(op, zero, root));
@@ -77,11 +79,15 @@ impl PostOps {
     }
 }
 
+/// Tells whether operations on the type are exact: without zeros of either sign, infinities, or NaN.
+fn is_exact(dtype: DType) -> bool {
+    dtype.is_integer() || dtype == DType::Bool
+}
+
 fn is_positive(factor: &Expr) -> bool {
     match factor.nodes[..] {
         [ExprNode::Const(Scalar::F32(x))] => x > 0.0 && x.is_finite(),
         [ExprNode::Const(Scalar::F64(x))] => x > 0.0 && x.is_finite(),
-        [ExprNode::Const(Scalar::I32(_) | Scalar::I64(_) | Scalar::Bool(_))] => true,
         _ => false,
     }
 }
@@ -138,7 +144,8 @@ impl ReducedProduct {
     /// Tells whether an element without points keeps the identity: a single guarded factor, and operations that
     /// preserve it.
     fn keeps_identity(&self) -> bool {
-        self.factors.len() == 1 && self.post_ops.keeps_zero() && self.post_ops.guards.is_empty()
+        let kept = self.post_ops.keeps_identity(self.dtype) && self.post_ops.guards.is_empty();
+        kept && (self.factors.len() == 1 || is_exact(self.dtype))
     }
 
     /// Adds the statement that computes which elements have points, if some may have none; returns the access to it.

@@ -68,7 +68,7 @@ impl ReducedProduct {
             [p, q] => self.stores(&self.left(&self.factors), [0, 1], [p, q]),
             _ => false,
         };
-        moves.is_empty() && !stored && self.post_ops.keeps_zero()
+        moves.is_empty() && !stored && self.post_ops.keeps_identity(self.dtype)
     }
 
     /// Tells whether two factors, at `places` in `left`, are evaluated before their product.
