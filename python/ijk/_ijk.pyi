@@ -17,6 +17,7 @@ __all__ = [
     "Engine",
     "Einsum",
     "Program",
+    "Explanation",
     "einsum",
     "promoted",
     "check_out",
