@@ -103,6 +103,16 @@ impl Geometry {
         first..first + self.inner.iter().filter(kept).count()
     }
 
+    /// True if functions read the rows of tiles where each operand has them.
+    pub fn reads_rows_in_place(&self) -> bool {
+        let Some((&row, outer)) = self.inner.split_last() else { return false };
+        let of = |a: usize| &self.loops[a].axis.loads;
+        of(row).iter().enumerate().all(|(load, &step)| match step {
+            0 => outer.iter().all(|&a| of(a)[load] == 0) || outer.len() == 1,
+            step => step == 1 && outer.len() <= 1,
+        })
+    }
+
     /// Loop structure for rows of outer axes, each reduced to one row: a tile has at most `rows` rows along all reduced
     /// axes, for at most `outputs` outputs, in the order of the axes.
     pub fn of_rows(axes: Vec<Axis>, rows: usize, outputs: usize) -> Self {

@@ -16,8 +16,8 @@ use crate::error::Fault;
 use crate::lines::LINE;
 use crate::simd::Level;
 use crate::tuning::order::{
-    CHAIN_TILE_POINTS, LIGHT_TILE_POINTS, REDUCTION_CHUNK_POINTS, REDUCTION_CHUNKS,
-    SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
+    CHAIN_TILE_POINTS, FOLDED_TILE_POINTS, LIGHT_TILE_POINTS, REDUCTION_CHUNK_POINTS,
+    REDUCTION_CHUNKS, SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
 };
 use crate::tuning::time::{
     INDEXED_ROW, INDEXED_ROW_ELEMENT, MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES,
@@ -168,7 +168,7 @@ impl Lowering<'_> {
     }
 
     /// The loops of tiles. If values are folded in registers, none needs room in L1, and accumulators are loaded once
-    /// for all rows of a tile.
+    /// for all rows of a tile; folds along rows have no accumulators, and tiles are as large as rounding permits.
     fn tiled(&self, axes: Vec<Axis>, ordered: bool) -> Geometry {
         let wishes = self.wishes(ordered);
         if self.link_fold().is_none() {
@@ -180,7 +180,11 @@ impl Lowering<'_> {
         }
         // Several operands may have to be packed.
         let few = self.nest.loads.len() <= 2;
-        let tile = if few { LIGHT_TILE_POINTS } else { CHAIN_TILE_POINTS };
+        let tile = match geometry.along && geometry.reads_rows_in_place() {
+            true => FOLDED_TILE_POINTS,
+            false if few => LIGHT_TILE_POINTS,
+            false => CHAIN_TILE_POINTS,
+        };
         let tile = if self.value_type().size() > 4 { tile / 2 } else { tile };
         Geometry::new(axes, Wishes { tile: wishes.tile.max(tile), ..wishes })
     }

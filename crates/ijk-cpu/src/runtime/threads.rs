@@ -136,9 +136,11 @@ impl Workers {
         if !self.are_worth(nanoseconds) && brief < 2 {
             return body(0..count);
         }
-        // Waking a thread requires at least a task.
-        let worth = (nanoseconds / TASK_NANOSECONDS) as usize;
-        let tasks = count.min(worth.clamp(2, self.threads * TASKS_PER_THREAD).max(brief));
+        // Waking a thread requires at least a task; each thread has as many as any other.
+        let worth = ((nanoseconds / TASK_NANOSECONDS) as usize).max(2);
+        let threads = worth.min(self.threads);
+        let each = worth.div_ceil(threads).min(TASKS_PER_THREAD).max(brief.div_ceil(threads));
+        let tasks = count.min(threads * each);
         self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }
 }

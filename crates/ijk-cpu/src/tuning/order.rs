@@ -224,8 +224,12 @@ pub(crate) const TILE_POINTS: usize = L1 / 32;
 /// The same if a tile needs hardly any registers,
 pub(crate) const LIGHT_TILE_POINTS: usize = 4 * TILE_POINTS;
 
-/// or if chains keep most values in vector registers.
+/// or if chains keep most values in vector registers,
 pub(crate) const CHAIN_TILE_POINTS: usize = 2 * TILE_POINTS;
+
+/// or if they fold rows that are read in place: no value is in memory. A lane combines [`SEQUENTIAL_VALUES`] of a row.
+pub(crate) const FOLDED_TILE_POINTS: usize =
+    SEQUENTIAL_VALUES * FOLD_STRIP_BYTES / size_of::<f32>();
 
 /// Sides of a tile that transposes an operand: runs of four cache lines of floats on either side, to amortise TLB
 /// misses.

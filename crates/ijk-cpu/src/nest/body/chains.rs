@@ -126,8 +126,45 @@ impl Body<'_> {
         let mut found = merged(found, &self.finished.instructions, (&needed, value), self.row());
         for growing in &mut found {
             self.without_divisions(growing);
+            self.without_spreads(growing);
         }
         self.join_members(found, |chain| alone && chain.dst == value || short && chain.is_by_row());
+        self.drop_spreads(value, sink);
+    }
+
+    /// Reads single values that are spread for other kernels where they are: chains broadcast them.
+    fn without_spreads(&self, growing: &mut Growing) {
+        for source in growing.links.iter_mut().flat_map(|link| &mut link.sources) {
+            let spreads = |map: &&Map| map.dst == source.slot && map.sources[0].over == Over::One;
+            let maps = self.finished.instructions.iter().filter_map(|each| match each {
+                Instruction::Map(map) => Some(map),
+                _ => None,
+            });
+            let spread = maps.filter(|map| self.is_spread(map.dst)).find(spreads);
+            *source = spread.map_or(*source, |map| map.sources[0]);
+        }
+    }
+
+    /// Removes spreads that no instruction reads any more.
+    fn drop_spreads(&mut self, value: Slot, sink: &Sink) {
+        let needed = self.needed(value, sink);
+        let all = std::mem::take(&mut self.finished.instructions);
+        let (mut fixed, mut standing) = (0, 0);
+        for (n, instruction) in all.into_iter().enumerate() {
+            let dst = instruction.dst();
+            if self.is_spread(dst) && needed[dst as usize] == 0 {
+                continue;
+            }
+            fixed += usize::from(n < self.finished.fixed);
+            standing += usize::from(n < self.finished.standing);
+            self.finished.instructions.push(instruction);
+        }
+        (self.finished.fixed, self.finished.standing) = (fixed, standing);
+    }
+
+    /// Returns true for slots to which a value of fewer elements is spread.
+    fn is_spread(&self, slot: Slot) -> bool {
+        self.full.iter().any(|&(_, _, own)| own == slot)
     }
 
     /// Divides short integers by constants without a division, which takes longer than all else of a conversion.
