@@ -122,6 +122,19 @@ fn blocks_of_attention_are_larger_where_there_is_room() {
 }
 
 #[test]
+fn few_short_batches_are_blocks() {
+    let scores = "+(bif*bjf)~bij . (I & >bij~bi) . bij-bi~bij";
+    let blocks = |batches: u64, length: u64| {
+        let shape: &[u64] = &[batches, length, 32];
+        let plan = only_planned(scores, &[(DType::F32, shape); 2], Some(100_000));
+        only_sweep(&plan).axes.iter().map(|axis| axis.block as u64).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(4, 128), [1, 128]);
+    // Threads share fewer batches, and longer ones.
+    assert!([blocks(3, 128), blocks(4, 512)].iter().all(|blocks| blocks[1] < 100));
+}
+
+#[test]
 fn blocks_of_a_variance_are_no_larger_than_what_stays_near() {
     let mean = "mean: +ij~i . i/8~i\n(I & mean) . ij-i~ij";
     let source = format!("{mean} . (I & I) . +(ij*ij)~i");

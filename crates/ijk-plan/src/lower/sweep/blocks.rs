@@ -13,6 +13,10 @@ const MIN_BLOCKS: u64 = 16;
 /// Least number of rows of a block with a contraction, given as many: the shared operand is streamed once per block.
 const MIN_CONTRACTED_ROWS: u64 = 32;
 
+/// Products of a block that takes little longer than starting threads for parts of it; and least number of such blocks.
+const SHORT_BLOCK_PRODUCTS: u64 = 1 << 21;
+const MIN_SHORT_BLOCKS: u64 = 4;
+
 /// Blocks have twice as many rows if those take at most `ROOM * near` bytes (an array that is computed in place counts
 /// once per write) and at least `MANY_BLOCKS` blocks remain.
 const ROOM: u64 = 8;
@@ -50,7 +54,14 @@ impl Group {
             0 => (near, 1),
             _ => (near.saturating_mul(2), least_rows(rows, each, near)),
         };
-        let mut left = (room / each).max(least).min(rows.div_ceil(MIN_BLOCKS)).max(1);
+        let most = (room / each).max(least);
+        let mut left = most.min(rows.div_ceil(MIN_BLOCKS)).max(1);
+        // Contractions of parts of their rows are less efficient.
+        let whole = self.rows.last().map_or(1, |row| row.extent);
+        let short = (multiplied / (rows / whole)) <= SHORT_BLOCK_PRODUCTS;
+        if multiplied > 0 && short && rows / whole >= MIN_SHORT_BLOCKS && whole <= most {
+            left = left.max(whole);
+        }
         self.blocks = vec![1; self.rows.len()];
         for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {
             *block = row.extent.div_ceil(row.extent.div_ceil(left));
