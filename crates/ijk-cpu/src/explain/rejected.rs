@@ -49,7 +49,8 @@ pub(super) fn contraction_reasons(task: &Contraction, program: &Program) -> Vec<
         }
         Program::Folds(_) => vec![Reason::plain("m = n = 1: a batch of dot products")],
         _ if Contraction::supports(task.dtype, (task.map, task.then), task.reduce) => {
-            let text = "each operand is contiguous along another axis of k, and m = n = 1: tiles transpose one";
+            let text = "m = n = 1, and no axis of k continues another in both operands: tiles are rows of k, or \
+                transpose an operand";
             vec![Reason::plain(text)]
         }
         program => vec![Reason::plain(format!(

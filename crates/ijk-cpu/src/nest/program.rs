@@ -251,7 +251,7 @@ impl ChainLink {
         }
         let ones = sources.map(|source| source.over.is_one_a_row());
         let operands = match op {
-            LinkOp::DivShort => 2,
+            LinkOp::DivShort | LinkOp::KeepIf | LinkOp::TakeIf => 2,
             _ if op.compares() => 3,
             _ => 1 + usize::from(product),
         };

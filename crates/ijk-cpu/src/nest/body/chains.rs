@@ -41,6 +41,22 @@ struct Compared {
     operands: [Source; 2],
 }
 
+/// Condition of a select.
+enum Condition {
+    Compared(Compared),
+    Bools(Source),
+}
+
+impl Condition {
+    /// The links that keep the value if the condition holds, and that replace it.
+    fn links(&self) -> [LinkOp; 2] {
+        match self {
+            Self::Compared(compared) => compared.compare.links(),
+            Self::Bools(_) => [LinkOp::KeepIf, LinkOp::TakeIf],
+        }
+    }
+}
+
 /// State of chain fusion.
 struct Joining {
     found: Vec<Growing>,
@@ -132,10 +148,13 @@ impl Body<'_> {
         self.drop_spreads(value, sink);
     }
 
-    /// Reads single values that are spread for other kernels where they are: chains broadcast them.
+    /// Reads values that are spread for other kernels where they are: chains broadcast them, but in rows that are not
+    /// shorter than those of which a call takes several.
     fn without_spreads(&self, growing: &mut Growing) {
+        let rows = self.row() >= CHAIN_CALL_ROW;
+        let broadcast = |of: &Source| of.over == Over::One || rows && of.over == Over::Rows;
         for source in growing.links.iter_mut().flat_map(|link| &mut link.sources) {
-            let spreads = |map: &&Map| map.dst == source.slot && map.sources[0].over == Over::One;
+            let spreads = |map: &&Map| map.dst == source.slot && broadcast(&map.sources[0]);
             let maps = self.finished.instructions.iter().filter_map(|each| match each {
                 Instruction::Map(map) => Some(map),
                 _ => None,
@@ -276,11 +295,14 @@ impl Joining {
             Function::Select => {
                 let fits = |c: &Compared| c.slot == a.slot && c.dtype == dtype;
                 let alone = self.needed[a.slot as usize] == 1;
-                if let Some(at) = self.compared.iter().position(fits).filter(|_| alone) {
-                    let compared = self.compared.swap_remove(at);
-                    let [keep, take] = compared.compare.links();
-                    self.link(n, (map.dst, dtype), &[(b, keep, c), (c, take, b)], Some(compared));
-                }
+                let at = self.compared.iter().position(fits).filter(|_| alone);
+                let condition = match at.map(|at| self.compared.swap_remove(at)) {
+                    Some(compared) => Condition::Compared(compared),
+                    None => Condition::Bools(a),
+                };
+                let [keep, take] = condition.links();
+                let ways = [(b, keep, c), (c, take, b)];
+                self.link(n, (map.dst, dtype), &ways, Some(condition));
             }
         }
     }
@@ -292,20 +314,20 @@ impl Joining {
         n: usize,
         (dst, dtype): (Slot, DType),
         ways: &[(Source, LinkOp, Source)],
-        compared: Option<Compared>,
+        condition: Option<Condition>,
     ) {
         let ends = ways.iter().filter_map(|&way| Some((self.ends_at(way.0, dtype)?, way)));
         let longest = ends.max_by_key(|&(at, _)| self.found[at].links.len());
         let Some((at, (_, op, operand))) = longest else {
             self.begin(n, (dst, dtype), ways[0]);
-            return self.compare_last(compared);
+            return self.choose_last(condition);
         };
         let mut growing = self.found.swap_remove(at);
         // A unary link gets the first operand as a placeholder: the value so far has no address.
         let alone = ways.len() == 1;
         let operand = if alone { growing.links[0].sources[0] } else { operand };
         let product =
-            (!alone && compared.is_none()).then(|| self.product(operand, dtype)).flatten();
+            (!alone && condition.is_none()).then(|| self.product(operand, dtype)).flatten();
         let (product, sources) = match product {
             None => (false, [operand; 3]),
             Some((member, [x, y])) => {
@@ -318,7 +340,7 @@ impl Joining {
         growing.members.push(n);
         growing.members.sort_unstable();
         self.found.push(growing);
-        self.compare_last(compared);
+        self.choose_last(condition);
     }
 
     /// Starts a chain with an instruction.
@@ -333,14 +355,19 @@ impl Joining {
         self.found.push(Growing { members: vec![n], dtype, dst, stored: Vec::new(), links });
     }
 
-    /// Sets the compared operands of the last link.
-    fn compare_last(&mut self, compared: Option<Compared>) {
-        if let (Some(compared), Some(growing)) = (compared, self.found.last_mut())
+    /// Sets the operands of the last link's condition.
+    fn choose_last(&mut self, condition: Option<Condition>) {
+        if let (Some(condition), Some(growing)) = (condition, self.found.last_mut())
             && let Some(link) = growing.links.last_mut()
         {
-            [link.sources[1], link.sources[2]] = compared.operands;
-            growing.members.push(compared.member);
-            growing.members.sort_unstable();
+            match condition {
+                Condition::Bools(bools) => [link.sources[1], link.sources[2]] = [bools; 2],
+                Condition::Compared(compared) => {
+                    [link.sources[1], link.sources[2]] = compared.operands;
+                    growing.members.push(compared.member);
+                    growing.members.sort_unstable();
+                }
+            }
         }
     }
 

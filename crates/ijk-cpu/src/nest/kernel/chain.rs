@@ -245,8 +245,8 @@ fn prefetches(links: &[Link]) -> bool {
 fn prefetch_later<V: Value, S: Spots, const K: usize>(links: &[Link], spots: S) {
     for link in links.iter().filter(|link| link.ahead > 0) {
         let operands = link.operands.into_iter().zip(link.rows).zip(link.code.ones);
-        for ((operand, step), one) in operands {
-            if !one && !operand.is_null() {
+        for (n, ((operand, step), one)) in operands.enumerate() {
+            if !one && !operand.is_null() && !link.code.is_condition(n) {
                 spots.prefetch::<V, K>(operand, step, link.ahead);
             }
         }

@@ -19,7 +19,7 @@ mod tables;
 mod worth;
 
 use crate::tuning::order::SHORT_AXES_STEPS;
-pub(crate) use worth::{is_brief, is_crossed_dot, is_outer_product, is_thin};
+pub(crate) use worth::{is_brief, is_dot_of_tiles, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
 use crate::copy::Copier;

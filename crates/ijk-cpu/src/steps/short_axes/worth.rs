@@ -43,14 +43,18 @@ pub(crate) fn is_thin(task: &Contraction) -> bool {
     task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= SHORT_AXES_BATCHED))
 }
 
-/// Returns true if a contraction sums products along an axis that is contiguous in only one operand, without an m or n
-/// for which packing would pay (the trace of a product): tiles transpose one operand.
-pub(crate) fn is_crossed_dot(task: &Contraction) -> bool {
+/// Returns true if tiles are faster for a contraction without an m or n for which packing would pay: its operands are
+/// contiguous along different axes of k (the trace of a product), of which tiles transpose one, or rows of k have gaps
+/// between them.
+pub(crate) fn is_dot_of_tiles(task: &Contraction) -> bool {
     let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
-    let along = |step: fn(&ContractionAxis) -> isize| {
-        let mut long = task.axes.iter().filter(|axis| axis.extent > 1 && axis.role == Role::K);
-        long.position(|axis| step(axis) == 1)
-    };
-    let [a, b] = [along(|axis| axis.a), along(|axis| axis.b)];
-    m == 1 && n == 1 && a.is_some() && b.is_some() && a != b
+    let long = |axis: &&ContractionAxis| axis.extent > 1 && axis.role == Role::K;
+    let axes: Vec<&ContractionAxis> = task.axes.iter().filter(long).collect();
+    let along = |step: fn(&ContractionAxis) -> isize| axes.iter().position(|axis| step(axis) == 1);
+    let (Some(a), Some(b)) = (along(|axis| axis.a), along(|axis| axis.b)) else { return false };
+    let row = axes[a];
+    let continues = |outer: isize, inner: isize| outer == inner * row.extent as isize;
+    let follows = |axis: &&ContractionAxis| continues(axis.a, row.a) && continues(axis.b, row.b);
+    let gaps = axes.len() > 1 && task.dtype.is_float() && !axes.iter().any(follows);
+    m == 1 && n == 1 && (a != b || gaps)
 }

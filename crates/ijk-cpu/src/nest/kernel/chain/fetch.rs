@@ -32,6 +32,21 @@ impl<V: Vector, S: Spots> One<V, S> {
     }
 }
 
+impl<V: Float<Element: Rounds<u8>>, S: Spots> One<V, S> {
+    /// 1 for a true bool and 0 for a false one, each of a row, `step` bytes apart.
+    ///
+    /// # Safety
+    /// Each row has a bool.
+    #[inline(always)]
+    pub unsafe fn of_bool(simd: V::Simd, operand: *const u8, step: isize, spots: S) -> Self {
+        Self(spots.by_row(|row| {
+            // SAFETY: guaranteed by the caller.
+            let one = unsafe { operand.wrapping_offset(row * step).read() };
+            V::splat(simd, V::Element::rounded(one))
+        }))
+    }
+}
+
 impl<V: Vector, S: Spots> Fetch<V> for One<V, S> {
     #[inline(always)]
     unsafe fn get(self, k: usize) -> V {

@@ -95,6 +95,17 @@ pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool
                 Code::<{ LinkOp::Abs as u8 }, ONE>::IS => own!(values, v => v.abs()),
                 Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => own!(values, v => v.sqrt()),
                 // SAFETY: guaranteed by the caller.
+                code if link.code.is_condition(1) => values = unsafe {
+                    let (zero, first) = (V::splat(simd, 0.into()), (each(a, rows_a), one(a, rows_a)));
+                    match link.code.ones[1] {
+                        true => selected(code, values, first, (zero, One::of_bool(simd, b, rows_b, spots))),
+                        false => {
+                            let bools = Rounded::<u8, S, PART>(each(b, rows_b), PhantomData);
+                            selected(code, values, first, (zero, bools))
+                        }
+                    }
+                },
+                // SAFETY: guaranteed by the caller.
                 code => values = unsafe {
                     let first = (each(a, rows_a), one(a, rows_a));
                     match (link.code.ones[1], link.code.ones[2]) {
@@ -185,6 +196,37 @@ unsafe fn chosen<V: Float, const K: usize>(
         TakeLt: value, other => where_lt(other, value);
         TakeLe: value, other => where_le(other, value);
         TakeEq: value, other => where_eq(other, value);
+    }
+    values
+}
+
+/// The values after a link that chooses where `bools` are 1, given the first operand as both kinds.
+///
+/// # Safety
+/// As for [`chosen`].
+#[inline(always)]
+unsafe fn selected<V: Float, const K: usize>(
+    code: u8,
+    mut values: [V; K],
+    (each, one): (impl Fetch<V>, impl Fetch<V>),
+    (zero, bools): (V, impl Fetch<V>),
+) -> [V; K] {
+    macro_rules! choose {
+        ($operand:ident, $value:ident, $other:ident => ($yes:ident, $no:ident)) => {
+            for k in 0..K {
+                let $value = values[k];
+                // SAFETY: guaranteed by the caller.
+                let ($other, bool): (V, V) = unsafe { ($operand.get(k), bools.get(k)) };
+                values[k] = zero.where_lt(bool, $yes, $no);
+            }
+        };
+    }
+    match code {
+        Code::<{ LinkOp::KeepIf as u8 }, EACH>::IS => choose!(each, value, x => (value, x)),
+        Code::<{ LinkOp::KeepIf as u8 }, ONE>::IS => choose!(one, value, x => (value, x)),
+        Code::<{ LinkOp::TakeIf as u8 }, EACH>::IS => choose!(each, value, x => (x, value)),
+        Code::<{ LinkOp::TakeIf as u8 }, ONE>::IS => choose!(one, value, x => (x, value)),
+        _ => {}
     }
     values
 }

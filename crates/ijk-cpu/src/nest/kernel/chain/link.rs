@@ -64,6 +64,10 @@ pub(crate) enum LinkOp {
     TakeLe,
     /// The same with equal.
     TakeEq,
+    /// The value if the second operand, of bools, is true, else the first operand.
+    KeepIf,
+    /// The first operand if the second, of bools, is true, else the value.
+    TakeIf,
 }
 
 /// A comparison; false for NaN.
@@ -105,6 +109,11 @@ impl LinkOp {
     pub fn compares(self) -> bool {
         use LinkOp::{KeepEq, KeepLe, KeepLt, TakeEq, TakeLe, TakeLt};
         matches!(self, KeepLt | KeepLe | KeepEq | TakeLt | TakeLe | TakeEq)
+    }
+
+    /// Returns true for functions that choose by an operand of bools.
+    pub fn chooses(self) -> bool {
+        matches!(self, Self::KeepIf | Self::TakeIf)
     }
 
     /// The link with value and operand exchanged, of a function of these two.
@@ -198,7 +207,7 @@ impl LinkCode {
     /// the second.
     pub fn new(op: LinkOp, product: bool, ones: [bool; 3]) -> Self {
         let [a, b, _] = ones;
-        let kind = match (product && !op.compares(), a, b) {
+        let kind = match (product && !op.compares() && !op.chooses(), a, b) {
             _ if op.is_unary() => ONE,
             (false, false, _) => EACH,
             (false, true, _) => ONE,
@@ -213,15 +222,21 @@ impl LinkCode {
     pub fn is_function(self) -> bool {
         self.code >= LinkOp::Add as u8 * KINDS
     }
+
+    /// Returns true if operand `n` is of bools.
+    #[inline(always)]
+    pub(super) fn is_condition(self, n: usize) -> bool {
+        n == 1 && self.code >= LinkOp::KeepIf as u8 * KINDS
+    }
 }
 
 /// A link with its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub code: LinkCode,
-    /// Bytes of an element of its operands.
+    /// Bytes of an element of its operands, except of bools.
     pub size: usize,
-    /// Addresses of the operand, or of the two factors of a product; and of the two compared operands. Those that the
+    /// Addresses of the operand, or of the two factors of a product; and of the two compared operands, or of bools. Those that the
     /// function does not have are arbitrary.
     pub operands: [*const u8; 3],
     /// Bytes from one row of each operand to the next.
@@ -241,8 +256,9 @@ impl Link {
 
     /// Advances the operands by a number of elements.
     pub fn advance(&mut self, elements: usize) {
-        for (operand, one) in self.operands.iter_mut().zip(self.code.ones) {
-            *operand = operand.wrapping_add(if one { 0 } else { elements * self.size });
+        for (n, (operand, one)) in self.operands.iter_mut().zip(self.code.ones).enumerate() {
+            let size = if self.code.is_condition(n) { size_of::<bool>() } else { self.size };
+            *operand = operand.wrapping_add(if one { 0 } else { elements * size });
         }
     }
 }

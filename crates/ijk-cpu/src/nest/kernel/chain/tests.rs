@@ -333,3 +333,50 @@ fn rows_of_chains_are_folded_in_turn() {
         check_folds::<f64>(of);
     }
 }
+
+/// Checks links that choose by bools, of each element or of each row.
+fn check_choices<T: Real>() {
+    let x: Vec<T> = (0..1000).map(|n| T::cast_from(n as f64)).collect();
+    let others: Vec<T> = (0..1000).map(|n| T::cast_from(-1.0 - n as f64)).collect();
+    let bools: Vec<u8> = (0..1000).map(|n| u8::from((n * 7 + n / 5) % 3 == 0)).collect();
+    let levels = Level::available().into_iter().filter(|&level| chains(T::DTYPE, level));
+    let cases = levels.flat_map(|level| {
+        let lengths = [5, 16, 40, 129, 300];
+        lengths
+            .map(|n| [false, true].map(|one| [false, true].map(|by_row| (level, n, one, by_row))))
+    });
+    for (level, n, one, by_row) in cases.flatten().flatten() {
+        let (count, size) = (3, size_of::<T>());
+        let (own, each) = (n * size, if by_row { 1 } else { n as isize });
+        let link = |op, from: &[T], one: bool| {
+            let rows = [if one { size } else { own } as isize, each, 0];
+            let operands = [from.as_ptr().cast(), bools.as_ptr(), std::ptr::null()];
+            let code = LinkCode::new(op, false, [one, by_row, false]);
+            Link { code, size, operands, rows, ahead: 0 }
+        };
+        let mut links = [
+            link(LinkOp::Start, &x, false),
+            link(LinkOp::KeepIf, &others, one),
+            link(LinkOp::TakeIf, &x[1..], one),
+        ];
+        let mut out = vec![T::default(); count * n];
+        let to = Destination { first: out.as_mut_ptr().cast(), stream: false };
+        let rows = ChainRows { count, length: n, step: own as isize };
+        // SAFETY: operands have these rows, or an element for each.
+        unsafe { chain(level, T::DTYPE, rows, to, &mut links) };
+        for (k, got) in out.iter().enumerate() {
+            let place = |one: bool| if one { k / n } else { k };
+            let expected = match bools[place(by_row)] {
+                1 => x[1 + place(one)],
+                _ => others[place(one)],
+            };
+            assert_eq!(format!("{got:?}"), format!("{expected:?}"), "{k} of rows of {n}");
+        }
+    }
+}
+
+#[test]
+fn links_choose_by_bools() {
+    check_choices::<f32>();
+    check_choices::<f64>();
+}
