@@ -9,7 +9,7 @@ use crate::error::Fault;
 use crate::nest::{Order, order};
 use crate::steps::grouped::GroupedProgram;
 use crate::steps::scan::{RelativeProgram, ScanProgram};
-use crate::steps::short_axes::is_dot_of_tiles;
+use crate::steps::short_axes::is_nest;
 use crate::steps::sort::SortProgram;
 use crate::steps::sweep::SweepProgram;
 use crate::steps::{
@@ -126,7 +126,7 @@ impl Compiler<'_> {
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
         let supported = Contraction::supports(task.dtype, (task.map, task.then), task.reduce);
-        if empty || !supported || is_dot_of_tiles(task) {
+        if empty || !supported || is_nest(task) {
             return self.nest(&contraction_nest(task), steps);
         }
         let program = select::contraction_program(task, self.buffers, self.target)?;

@@ -49,8 +49,13 @@ pub(super) fn contraction_reasons(task: &Contraction, program: &Program) -> Vec<
         }
         Program::Folds(_) => vec![Reason::plain("m = n = 1: a batch of dot products")],
         _ if Contraction::supports(task.dtype, (task.map, task.then), task.reduce) => {
-            let text = "m = n = 1, and no axis of k continues another in both operands: tiles are rows of k, or \
-                transpose an operand";
+            let text = match task.is_product_sum() {
+                true => {
+                    "m = n = 1, and no axis of k continues another in both operands: tiles are rows of k, or \
+                     transpose an operand"
+                }
+                false => "m or n is 1: packing does not pay, and tiles combine values in registers",
+            };
             vec![Reason::plain(text)]
         }
         program => vec![Reason::plain(format!(

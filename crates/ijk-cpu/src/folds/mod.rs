@@ -16,7 +16,7 @@ use crate::simd::Level;
 use crate::steps::StepRun;
 use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PIECE, ROW_FOLD_PRODUCTS};
 use crate::tuning::time::{ROW_FOLD, ROW_FOLD_BYTE, ROW_FOLD_ELEMENT};
-use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
+use ijk_plan::plan::{Contraction, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use kernel::{FoldFn, RowLayout, Tensors};
 use long::LongRows;
@@ -226,17 +226,12 @@ fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Op
     })
 }
 
-/// Returns true if a contraction is a batch of dot products, long enough for folds along rows.
+/// Returns true if a contraction is a batch of dot products, or the rows of a matrix times a vector, long enough for
+/// folds along rows.
 pub(crate) fn is_of_rows(task: &Contraction) -> bool {
-    let batched = |axis: &ContractionAxis| match axis.role {
-        Role::Batch | Role::K => true,
-        Role::M | Role::N => axis.extent == 1,
-    };
+    let extent = |role: Role| task.extent(role);
     let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
-    task.axes.iter().all(batched)
-        && task.then.is_none()
-        && !task.accumulate
-        && points >= ROW_FOLD_PRODUCTS
+    extent(Role::M).min(extent(Role::N)) == 1 && !task.accumulate && points >= ROW_FOLD_PRODUCTS
 }
 
 /// Operands of a fold along an axis: function, value, load, and the load that is subtracted or multiplied.

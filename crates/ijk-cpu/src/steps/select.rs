@@ -14,6 +14,7 @@ use crate::steps::permute::PermuteProgram;
 use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
 use crate::steps::window::WindowProgram;
+use crate::tuning::order::{BRIEF_POINTS, SHORT_AXES_COPY_READS};
 use ijk_plan::plan::{Contraction, Nest};
 
 /// A checked nest that is to be executed.
@@ -62,6 +63,12 @@ pub(crate) fn short_axes(
 ) -> Option<ShortAxesProgram> {
     let suits = is_brief(nest, checked) || (!streams && is_outer_product(nest, checked));
     let short_axes = suits.then(|| ShortAxesProgram::new(nest, checked, level)).flatten()?;
+    // Tiles transpose what is read once or twice faster.
+    let points = checked.extents.iter().product::<usize>();
+    let copied = short_axes.copied().saturating_mul(SHORT_AXES_COPY_READS);
+    if nest.reduce.is_some() && points > BRIEF_POINTS && copied > points {
+        return None;
+    }
     WindowProgram::new(nest, checked, level).is_none().then_some(short_axes)
 }
 
@@ -103,7 +110,7 @@ pub(crate) fn contraction_program(
     Err(Fault::Types)
 }
 
-/// A fold along rows: a batch of dot products, unless threads share one.
+/// A fold along rows: dot products, unless threads share one.
 fn row_folds(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
     if !is_of_rows(task.task) {
         return Ok(None);

@@ -182,6 +182,9 @@ pub(crate) const SHORT_AXES_COLUMNS: usize = 256;
 /// Most elements of a copied operand of the kernel of short axes.
 pub(crate) const SHORT_AXES_COPIED: usize = 1 << 22;
 
+/// Reads of a copied element from which copies pay in the kernel of short axes, for more than [`BRIEF_POINTS`].
+pub(crate) const SHORT_AXES_COPY_READS: usize = 4;
+
 /// Most rows of the inner and of the outer table of offsets of the kernel of short axes.
 pub(crate) const SHORT_AXES_INNER_ROWS: usize = 512;
 pub(crate) const SHORT_AXES_OUTER_ROWS: usize = 1 << 20;
@@ -246,7 +249,7 @@ pub(crate) const TRANSPOSED_MAP_ROW: usize = 128;
 pub(crate) const GAPPED_ROW: usize = 256;
 
 /// Extent below which an axis is not worth a vector loop of its own in a reduction,
-pub(crate) const INNERMOST_AXIS: usize = 16;
+pub(crate) const INNERMOST_AXIS: usize = 40;
 
 /// if another axis has at least this extent.
 pub(crate) const LONGER_AXIS: usize = 4 * INNERMOST_AXIS;

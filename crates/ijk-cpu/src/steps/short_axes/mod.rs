@@ -19,7 +19,7 @@ mod tables;
 mod worth;
 
 use crate::tuning::order::SHORT_AXES_STEPS;
-pub(crate) use worth::{is_brief, is_dot_of_tiles, is_outer_product, is_thin};
+pub(crate) use worth::{is_brief, is_nest, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
 use crate::copy::Copier;
@@ -124,10 +124,15 @@ impl ShortAxesProgram {
         })
     }
 
+    /// Elements that are copied first.
+    pub(crate) fn copied(&self) -> usize {
+        self.packs.iter().flatten().map(|pack| pack.elements).sum()
+    }
+
     /// Its algorithm and blocking, with reasons.
     pub(crate) fn explain(&self) -> KernelChoice {
         let OffsetTables { outer, inner, columns, steps, run, piece } = &self.tables;
-        let copied = self.packs.iter().flatten().map(|pack| pack.elements).sum::<usize>();
+        let copied = self.copied();
         let algorithm = match copied {
             0 => "sums over tables of offsets, operands in place",
             _ => "sums over tables of offsets, operands copied",
