@@ -16,7 +16,7 @@ use crate::simd::Level;
 use crate::steps::StepRun;
 use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PIECE, ROW_FOLD_PRODUCTS};
 use crate::tuning::time::{ROW_FOLD, ROW_FOLD_BYTE, ROW_FOLD_ELEMENT};
-use ijk_plan::plan::{Contraction, Nest, Node, NodeId, Role, Start};
+use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use kernel::{FoldFn, RowLayout, Tensors};
 use long::LongRows;
@@ -227,11 +227,19 @@ fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Op
 }
 
 /// Returns true if a contraction is a batch of dot products, or the rows of a matrix times a vector, long enough for
-/// folds along rows.
+/// folds along rows. Rows that overlap are windows, which have better kernels.
 pub(crate) fn is_of_rows(task: &Contraction) -> bool {
     let extent = |role: Role| task.extent(role);
     let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
-    extent(Role::M).min(extent(Role::N)) == 1 && !task.accumulate && points >= ROW_FOLD_PRODUCTS
+    let length = extent(Role::K);
+    let overlaps = |axis: &ContractionAxis| {
+        let step = axis.a.unsigned_abs().max(axis.b.unsigned_abs()) as u64;
+        matches!(axis.role, Role::M | Role::N) && axis.extent > 1 && step < length
+    };
+    extent(Role::M).min(extent(Role::N)) == 1
+        && !task.axes.iter().any(overlaps)
+        && !task.accumulate
+        && points >= ROW_FOLD_PRODUCTS
 }
 
 /// Operands of a fold along an axis: function, value, load, and the load that is subtracted or multiplied.

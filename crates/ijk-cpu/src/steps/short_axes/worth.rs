@@ -43,12 +43,13 @@ pub(crate) fn is_thin(task: &Contraction) -> bool {
     task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= SHORT_AXES_BATCHED))
 }
 
-/// Returns true if nests are faster for a contraction without an m or n for which packing would pay: one of a vector that
-/// is no sum of products, or a dot product whose operands are contiguous along different axes of k (the trace of a
+/// Returns true if nests are faster for a contraction without an m or n for which packing would pay: a large one of a
+/// vector that is no sum of products, or a dot product whose operands are contiguous along different axes of k (the trace of a
 /// product), of which tiles transpose one, or in rows with gaps between them.
 pub(crate) fn is_nest(task: &Contraction) -> bool {
     let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
-    if m.min(n) == 1 && !task.is_product_sum() {
+    let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
+    if m.min(n) == 1 && !task.is_product_sum() && points > BRIEF_POINTS {
         return true;
     }
     let long = |axis: &&ContractionAxis| axis.extent > 1 && axis.role == Role::K;
