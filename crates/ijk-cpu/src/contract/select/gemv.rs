@@ -6,7 +6,7 @@ use crate::contract::kernels::gemv::{DotFn, STREAM_GROUPS};
 use crate::contract::kernels::panel::Prepare;
 use crate::tuning::order::{
     AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_PREFETCH_BYTES, DOT_ROWS, DOT_STEP_BYTES,
-    DOT_STREAM_BYTES, KC, THIN_EXTENT, THIN_STEPS,
+    DOT_STREAM_BYTES, KC, MANY_STEPS, THIN_EXTENT, THIN_STEPS,
 };
 
 /// Returns true if dot products are the algorithm for a problem.
@@ -92,10 +92,12 @@ pub(crate) fn is_axpy(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-    let whole = m.run(TensorId::Left) == m.len() && m.len() >= 4 * algebra.lanes;
+    let whole = m.run(TensorId::Left) == m.len() && m.len() >= algebra.lanes;
+    // Few rows fill no microkernel.
+    let few = m.len() < 4 * algebra.lanes && k.len() >= MANY_STEPS;
     keeps
         && whole
         && n.len() <= AXPY_COLUMNS
         && algebra.rows.kernels.is_some()
-        && bytes >= AXPY_LHS_BYTES
+        && (few || m.len() >= 4 * algebra.lanes && bytes >= AXPY_LHS_BYTES)
 }
