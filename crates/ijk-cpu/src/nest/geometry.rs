@@ -5,7 +5,8 @@
 use crate::Few;
 use crate::runtime::lines::LINE;
 use crate::tuning::order::{
-    CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_AXIS, LONGER_AXIS, TRANSPOSED_MAP_ROW,
+    CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_KEPT, INNERMOST_REDUCED, LONGER_AXIS,
+    TRANSPOSED_MAP_ROW,
 };
 use crate::tuning::time::{CHAIN_CALL_ROW, MOVED_TILE_ROW, MOVED_TILE_ROWS};
 use std::ops::Range;
@@ -326,7 +327,8 @@ fn vector_axis(axes: &[Axis]) -> Option<usize> {
                 .fold(stored, |sum, load| sum.saturating_add(elements(axes, load))),
             false => dense + 2 * axis.loads.len().max(1) * stored,
         };
-        let short = axis.extent < INNERMOST_AXIS && axes.iter().any(|b| b.extent >= LONGER_AXIS);
+        let least = if axis.reduced { INNERMOST_REDUCED } else { INNERMOST_KEPT };
+        let short = axis.extent < least && axes.iter().any(|b| b.extent >= LONGER_AXIS * least);
         let distance = if reduces { load_span(axis) } else { axis.store.unsigned_abs() };
         (!(short && reduces), weight, std::cmp::Reverse(distance), a)
     };

@@ -248,11 +248,14 @@ pub(crate) const TRANSPOSED_MAP_ROW: usize = 128;
 /// place instead of packed copies.
 pub(crate) const GAPPED_ROW: usize = 256;
 
-/// Extent below which an axis is not worth a vector loop of its own in a reduction,
-pub(crate) const INNERMOST_AXIS: usize = 40;
+/// Extent below which a reduced axis is not worth a vector loop of its own,
+pub(crate) const INNERMOST_REDUCED: usize = 40;
 
-/// if another axis has at least this extent.
-pub(crate) const LONGER_AXIS: usize = 4 * INNERMOST_AXIS;
+/// and the same for one that a reduction keeps,
+pub(crate) const INNERMOST_KEPT: usize = 8;
+
+/// if another axis has at least this many times as many points.
+pub(crate) const LONGER_AXIS: usize = 4;
 
 /// Bytes of a strip of lanes in which a row of a tile is folded.
 pub(crate) const FOLD_STRIP_BYTES: usize = 4 * LINE;

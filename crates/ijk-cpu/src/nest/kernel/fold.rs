@@ -137,21 +137,68 @@ unsafe fn down_narrow<O: Op2<Out = <O as Op2>::In>>(
     acc: *mut O::In,
     values: *const O::In,
 ) {
-    let mut k = 0;
+    // SAFETY: guaranteed by the caller; strips are no longer than the rows.
+    unsafe {
+        match n {
+            16.. => strips::<O, 16>(rows, n, acc, values),
+            8.. => strips::<O, 8>(rows, n, acc, values),
+            4.. => strips::<O, 4>(rows, n, acc, values),
+            _ => (0..n).for_each(|k| strip::<O, 1>(rows, n, acc.add(k), values.add(k))),
+        }
+    }
+}
+
+/// Folds rows of at least `S` elements in strips of `S`, two at a time. The last strip overlaps its predecessor to be
+/// full: both combine the same values with what the accumulators held before.
+///
+/// # Safety
+/// As for [`down`], with `n >= S`.
+#[inline(always)]
+unsafe fn strips<O: Op2<Out = <O as Op2>::In>, const S: usize>(
+    rows: usize,
+    n: usize,
+    acc: *mut O::In,
+    values: *const O::In,
+) {
+    let count = n.div_ceil(S);
     // SAFETY: strips within the rows.
     unsafe {
-        while k + 16 <= n {
-            strip::<O, 16>(rows, n, acc.add(k), values.add(k));
-            k += 16;
+        if count % 2 == 1 {
+            strip::<O, S>(rows, n, acc, values);
         }
-        while k + 4 <= n {
-            strip::<O, 4>(rows, n, acc.add(k), values.add(k));
-            k += 4;
+        for first in (count % 2..count).step_by(2) {
+            pair::<O, S>(rows, n, acc, values, [first * S, ((first + 1) * S).min(n - S)]);
         }
-        while k < n {
-            strip::<O, 1>(rows, n, acc.add(k), values.add(k));
-            k += 1;
+    }
+}
+
+/// Folds two strips of each row, which may overlap.
+///
+/// # Safety
+/// As for [`strip`], with strips from both elements of `at` on.
+#[inline(always)]
+unsafe fn pair<O: Op2<Out = <O as Op2>::In>, const S: usize>(
+    rows: usize,
+    n: usize,
+    acc: *mut O::In,
+    values: *const O::In,
+    at: [usize; 2],
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let mut low = acc.add(at[0]).cast::<[O::In; S]>().read();
+        let mut high = acc.add(at[1]).cast::<[O::In; S]>().read();
+        for r in 0..rows {
+            let row = values.add(r * n);
+            let (x, y) = (row.add(at[0]).cast::<[O::In; S]>(), row.add(at[1]).cast::<[O::In; S]>());
+            let (x, y) = (x.read(), y.read());
+            for s in 0..S {
+                low[s] = O::apply(low[s], x[s]);
+                high[s] = O::apply(high[s], y[s]);
+            }
         }
+        acc.add(at[0]).cast::<[O::In; S]>().write(low);
+        acc.add(at[1]).cast::<[O::In; S]>().write(high);
     }
 }
 
