@@ -349,3 +349,12 @@ fn factors_of_integers_need_no_mask() {
     let masks = plan.buffers.iter().filter(|buffer| buffer.dtype == DType::Bool).count();
     assert_eq!(masks, 0, "{plan}");
 }
+
+/// A sum of no rows is 0, even where its divisor is 0.
+#[test]
+fn sums_of_no_rows_stay_zero() {
+    let e = ("e", DType::F64, &[4, 64][..]);
+    let arguments = [e, ("p", DType::I64, &[60, 5]), ("t", DType::F64, &[60])];
+    let (_, plan) = kernels("y[b,d] = e[p[b,l],d] / t[b]\n\ny", &arguments);
+    assert!(plan.buffers.iter().any(|buffer| buffer.dtype == DType::Bool), "{plan}");
+}

@@ -476,4 +476,30 @@ mod tests {
         check::<Max<i32>>(|n| (n * 37 % 101) as i32);
         check::<Max<u8>>(|n| (n * 37 % 101) as u8);
     }
+
+    fn check_down<O: Op2<In: PartialEq + std::fmt::Debug, Out = <O as Op2>::In>>(
+        number: impl Fn(usize) -> O::In,
+    ) {
+        for (n, rows) in (1..NARROW_ROW + 4).flat_map(|n| [0, 1, 2, 5].map(|rows| (n, rows))) {
+            let values: Vec<O::In> = (0..rows * n).map(&number).collect();
+            let mut sums: Vec<O::In> = (0..n).map(|k| number(k + 7)).collect();
+            let mut expected = sums.clone();
+            for row in values.chunks(n) {
+                expected.iter_mut().zip(row).for_each(|(sum, &x)| *sum = O::apply(*sum, x));
+            }
+            let level = Level::best();
+            // SAFETY: rows of `n` values, and as many sums.
+            unsafe {
+                down_at::<O>(level)(rows, n, sums.as_mut_ptr().cast(), values.as_ptr().cast());
+            }
+            assert_eq!(sums, expected, "{rows} rows of {n}");
+        }
+    }
+
+    #[test]
+    fn short_rows_are_folded_down_in_turn() {
+        check_down::<Add<f32>>(|n| (n * 37 % 101) as f32 + 0.1);
+        check_down::<Add<f64>>(|n| (n * 37 % 101) as f64 + 0.1);
+        check_down::<Add<u8>>(|n| (n * 37 % 101) as u8);
+    }
 }
