@@ -42,9 +42,14 @@ fn every_kind_of_step_names_its_kernel() {
         ("+(ik*kj)~ij", &["64x64", "64x64"], &[("contraction", "small matrices, read in place")]),
         ("+(ik*kj)~ij", &["3000x3000", "3000x3000"], &[("contraction", "packed GEMM")]),
         (
+            "+(ik*kj)~ij",
+            &["1000x1000", "1000x2"],
+            &[("contraction", "dot products|small matrices, read in place")],
+        ),
+        (
             "+(ik*k)~i",
             &["1000x1000", "1000"],
-            &[("contraction", "dot products|small matrices, read in place")],
+            &[("row fold", "folds of two operands in registers")],
         ),
         ("+(ki*k)~i", &["1000x1000", "1000"], &[("contraction", "axpy")]),
         (

@@ -47,9 +47,9 @@ pub(super) fn contraction_reasons(task: &Contraction, program: &Program) -> Vec<
             let then = "packing does not pay for batches of such matrices";
             vec![Reason::compared(largest, Relation::AtMost, limit!(SHORT_AXES_BATCHED), then)]
         }
-        Program::Folds(_) => vec![Reason::plain("m = n = 1: a batch of dot products")],
+        Program::Folds(_) => vec![Reason::plain("m or n is 1: dot products of rows")],
         _ if Contraction::supports(task.dtype, (task.map, task.then), task.reduce) => {
-            let text = match task.is_product_sum() {
+            let text = match m.max(n) == 1 && task.is_product_sum() {
                 true => {
                     "m = n = 1, and no axis of k continues another in both operands: tiles are rows of k, or \
                      transpose an operand"

@@ -1,6 +1,7 @@
 //! Selection of nests and contractions for the kernel of short axes.
 
 use crate::check::CheckedNest;
+use crate::folds::LEAST;
 use crate::tuning::order::{
     BRIEF_POINTS, BRIEF_PRODUCT_POINTS, OUTER_PRODUCT_POINTS, OUTER_PRODUCT_RATIO,
     OUTER_PRODUCT_RUN, SHORT_AXES_BATCHED, SHORT_AXES_FEW, SHORT_AXES_FEW_STEPS,
@@ -44,12 +45,17 @@ pub(crate) fn is_thin(task: &Contraction) -> bool {
 }
 
 /// Returns true if nests are faster for a contraction without an m or n for which packing would pay: a large one of a
-/// vector that is no sum of products, or a dot product whose operands are contiguous along different axes of k (the trace of a
+/// vector that is no sum of products, or of rows shorter than those of folds, or a dot product whose operands are contiguous along different axes of k (the trace of a
 /// product), of which tiles transpose one, or in rows with gaps between them.
 pub(crate) fn is_nest(task: &Contraction) -> bool {
     let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
     let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
-    if m.min(n) == 1 && !task.is_product_sum() && points > BRIEF_POINTS {
+    let rows = task.axes.iter().any(|axis| {
+        let step = if m > 1 { axis.a } else { axis.b };
+        axis.role == Role::K && axis.extent > 1 && step == 1
+    });
+    let short = rows && m.max(n) > 1 && task.extent(Role::K) < LEAST as u64;
+    if m.min(n) == 1 && (short || !task.is_product_sum()) && points > BRIEF_POINTS {
         return true;
     }
     let long = |axis: &&ContractionAxis| axis.extent > 1 && axis.role == Role::K;
