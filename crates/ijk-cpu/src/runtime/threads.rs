@@ -140,7 +140,7 @@ impl Workers {
         let worth = ((nanoseconds / TASK_NANOSECONDS) as usize).max(2);
         let threads = worth.min(self.threads);
         let each = worth.div_ceil(threads).min(TASKS_PER_THREAD).max(brief.div_ceil(threads));
-        let tasks = count.min(threads * each);
+        let tasks = count.min(each.saturating_mul(threads));
         self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }
 }

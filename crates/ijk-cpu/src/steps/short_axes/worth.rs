@@ -44,26 +44,34 @@ pub(crate) fn is_thin(task: &Contraction) -> bool {
     task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= SHORT_AXES_BATCHED))
 }
 
-/// Returns true if nests are faster for a contraction without an m or n for which packing would pay: a large one of a
-/// vector that is no sum of products, or of rows shorter than those of folds, or a dot product whose operands are contiguous along different axes of k (the trace of a
-/// product), of which tiles transpose one, or in rows with gaps between them.
+/// Returns true if nests are faster for a contraction without an m or n for which packing would pay.
 pub(crate) fn is_nest(task: &Contraction) -> bool {
-    let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
+    is_large_of_vector(task) || is_dot_of_tiles(task)
+}
+
+/// Returns true for a large contraction of a vector that is no sum of products, or whose rows of k are shorter than those
+/// of folds.
+fn is_large_of_vector(task: &Contraction) -> bool {
+    let [m, n, k] = [Role::M, Role::N, Role::K].map(|role| task.extent(role));
     let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
-    let rows = task.axes.iter().any(|axis| {
+    let in_row = |axis: &ContractionAxis| {
         let step = if m > 1 { axis.a } else { axis.b };
         axis.role == Role::K && axis.extent > 1 && step == 1
-    });
-    let short = rows && m.max(n) > 1 && task.extent(Role::K) < LEAST as u64;
-    if m.min(n) == 1 && (short || !task.is_product_sum()) && points > BRIEF_POINTS {
-        return true;
-    }
+    };
+    let short = m.max(n) > 1 && k < LEAST as u64 && task.axes.iter().any(in_row);
+    m.min(n) == 1 && (short || !task.is_product_sum()) && points > BRIEF_POINTS
+}
+
+/// Returns true for a dot product whose operands are contiguous along different axes of k (the trace of a product), of
+/// which tiles transpose one, or in rows with gaps between them.
+fn is_dot_of_tiles(task: &Contraction) -> bool {
+    let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
     let long = |axis: &&ContractionAxis| axis.extent > 1 && axis.role == Role::K;
     let axes: Vec<&ContractionAxis> = task.axes.iter().filter(long).collect();
     let along = |step: fn(&ContractionAxis) -> isize| axes.iter().position(|axis| step(axis) == 1);
     let (Some(a), Some(b)) = (along(|axis| axis.a), along(|axis| axis.b)) else { return false };
     let row = axes[a];
-    let continues = |outer: isize, inner: isize| outer == inner * row.extent as isize;
+    let continues = |outer: isize, inner: isize| outer == inner.wrapping_mul(row.extent as isize);
     let follows = |axis: &&ContractionAxis| continues(axis.a, row.a) && continues(axis.b, row.b);
     let gaps = axes.len() > 1 && task.dtype.is_float() && !axes.iter().any(follows);
     m == 1 && n == 1 && (a != b || gaps)
