@@ -93,11 +93,14 @@ pub(crate) fn is_axpy(problem: &Problem) -> bool {
     let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
     let whole = m.run(TensorId::Left) == m.len() && m.len() >= algebra.lanes;
-    // Few rows fill no microkernel.
-    let few = m.len() < 4 * algebra.lanes && k.len() >= MANY_STEPS;
-    keeps
-        && whole
-        && n.len() <= AXPY_COLUMNS
-        && algebra.rows.kernels.is_some()
-        && (few || m.len() >= 4 * algebra.lanes && bytes >= AXPY_LHS_BYTES)
+    let pays = match fills_no_microkernel(problem) {
+        true => k.len() >= MANY_STEPS,
+        false => bytes >= AXPY_LHS_BYTES,
+    };
+    keeps && whole && n.len() <= AXPY_COLUMNS && algebra.rows.kernels.is_some() && pays
+}
+
+/// Returns true if a problem has so few rows that they fill no microkernel.
+pub(crate) fn fills_no_microkernel(problem: &Problem) -> bool {
+    problem.m.len() < 4 * problem.algebra.lanes
 }

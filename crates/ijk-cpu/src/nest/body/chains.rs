@@ -140,16 +140,21 @@ impl Body<'_> {
         let short = self.row() < CHAIN_LONG_ROW;
         let Joining { found, needed, .. } = joining;
         let mut found = merged(found, &self.finished.instructions, (&needed, value), self.row());
+        let spreads = !found.is_empty() && !self.full.is_empty();
         for growing in &mut found {
             self.without_divisions(growing);
-            self.without_spreads(growing);
+            if spreads {
+                self.without_spreads(growing);
+            }
         }
         self.join_members(found, |chain| alone && chain.dst == value || short && chain.is_by_row());
-        self.drop_spreads(value, sink);
+        if spreads {
+            self.drop_spreads(value, sink);
+        }
     }
 
-    /// Reads values that are spread for other kernels where they are: chains broadcast them, but in rows that are not
-    /// shorter than those of which a call takes several.
+    /// Reads values that are spread for other kernels where they are, since chains broadcast them: single ones, and in
+    /// rows that are not too short for calls of their own those of a row.
     fn without_spreads(&self, growing: &mut Growing) {
         let rows = self.row() >= CHAIN_CALL_ROW;
         let broadcast = |of: &Source| of.over == Over::One || rows && of.over == Over::Rows;

@@ -2,10 +2,10 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
-use crate::contract::select::gemv::dot_steps;
+use crate::contract::select::gemv::{dot_steps, fills_no_microkernel};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::tuning::order::{
-    AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_ROWS, THIN_EXTENT, THIN_STEPS,
+    AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_ROWS, MANY_STEPS, THIN_EXTENT, THIN_STEPS,
 };
 use crate::tuning::time::AXPY_SUM_BYTES;
 
@@ -56,11 +56,15 @@ pub(super) fn axpy(problem: &Problem) -> KernelChoice {
     let lhs = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     let rows = (AXPY_SUM_BYTES / algebra.size).min(m.len());
     let then = "each step adds a scaled row of lhs, which is streamed once";
+    let pays = match fills_no_microkernel(problem) {
+        true => Reason::compared(("k", k.len()), Relation::AtLeast, limit!(MANY_STEPS), then),
+        false => Reason::sized(("lhs", lhs), Relation::AtLeast, limit!(AXPY_LHS_BYTES), then),
+    };
     KernelChoice::new("axpy")
         .block("mc", rows, "rows")
         .holding("sums of a column", rows * algebra.size)
         .because(Reason::compared(("n", n.len()), Relation::AtMost, limit!(AXPY_COLUMNS), ""))
-        .because(Reason::sized(("lhs", lhs), Relation::AtLeast, limit!(AXPY_LHS_BYTES), then))
+        .because(pays)
 }
 
 /// The comparison that rules out gemv for a few columns.
