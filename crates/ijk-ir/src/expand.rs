@@ -8,7 +8,7 @@ use crate::infer::{Infer, TypeVar};
 use crate::leaf::Why;
 use crate::sig;
 use crate::terms::TypeTerms;
-use ijk_types::TypeSet;
+use ijk_types::{DType, TypeSet};
 use std::collections::HashMap;
 
 /// A component expression, checked.
@@ -311,6 +311,14 @@ impl<'a> Expander<'a> {
         let mut own = self.loops[at as usize].clone();
         own.body.1 = self.statements.len() as u32;
         own.until = next.get(own.states.len()).copied();
+        if let Some(condition) = own.until {
+            let why = Why::any(ijk_syntax::Span::default());
+            let bool = self.infer.element(TypeSet::only(DType::Bool), why);
+            let draft = &mut self.drafts[condition.0 as usize];
+            draft.rank.get_or_insert(0);
+            // Checked before expansion: a condition is a bool.
+            let _ = self.infer.unify_types(draft.element, bool);
+        }
         for (state, next) in own.states.iter_mut().zip(next) {
             let element = self.drafts[state.before.0 as usize].element;
             // Checked before expansion: a state keeps its type.
