@@ -55,9 +55,15 @@ unsafe fn plain<W: Copy, const N: usize>(
 ) {
     // SAFETY: guaranteed by the caller, for each row and column of the block.
     unsafe {
-        let columns: [[W; N]; N] =
-            std::array::from_fn(|c| src.offset(c as isize * src_stride).cast::<[W; N]>().read());
-        for (r, row) in (0..N).map(|r| (r, columns.map(|column| column[r]))) {
+        let mut columns = [src.cast::<[W; N]>().read(); N];
+        for c in 1..N {
+            columns[c] = src.offset(c as isize * src_stride).cast::<[W; N]>().read();
+        }
+        for r in 0..N {
+            let mut row = columns[r];
+            for c in 0..N {
+                row[c] = columns[c][r];
+            }
             dst.offset(r as isize * dst_stride).cast::<[W; N]>().write(row);
         }
     }

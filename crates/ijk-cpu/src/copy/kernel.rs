@@ -144,7 +144,9 @@ unsafe fn splat<W: Copy>(
         unsafe {
             let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
             let value = at::<W>(src, src_strides, r, 0).read();
-            (0..columns).for_each(|c| to.add(c).write(value));
+            for c in 0..columns {
+                to.add(c).write(value);
+            }
         }
     }
 }
@@ -316,16 +318,22 @@ pub(super) unsafe fn blocks<B: Block>(
         dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= TRANSPOSE_NEAR_BYTES;
     if near || columns.count < TRANSPOSE_PANEL {
         // Along the columns of `src`, which are read from farther away, or longer than the rows of `dst`.
-        for c in (0..columns.count).map(|n| columns.at(n)) {
-            (0..rows.count).for_each(|n| block(rows.at(n), c));
+        for c in 0..columns.count {
+            let c = columns.at(c);
+            for r in 0..rows.count {
+                block(rows.at(r), c);
+            }
         }
         return;
     }
     // Along the rows of `dst`, whose lines are then written in order.
     for first in (0..columns.count).step_by(TRANSPOSE_PANEL) {
-        for r in (0..rows.count).map(|n| rows.at(n)) {
+        for r in 0..rows.count {
+            let r = rows.at(r);
             let panel = first..columns.count.min(first + TRANSPOSE_PANEL);
-            panel.for_each(|n| block(r, columns.at(n)));
+            for c in panel {
+                block(r, columns.at(c));
+            }
         }
     }
 }
@@ -411,7 +419,8 @@ unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
         }
         let (mut to, mut from) = (to.add(head), from.add(head));
         for _ in 0..lines {
-            let [low, high] = [0, LINE / 2].map(|half| _mm256_loadu_si256(from.add(half).cast()));
+            let low = _mm256_loadu_si256(from.cast());
+            let high = _mm256_loadu_si256(from.add(LINE / 2).cast());
             _mm256_stream_si256(to.cast(), low);
             _mm256_stream_si256(to.add(LINE / 2).cast(), high);
             (to, from) = (to.add(LINE), from.add(LINE));

@@ -40,13 +40,15 @@ pub(super) unsafe fn staged<B: Block>(
     let mut memory = std::mem::MaybeUninit::<StagingBuffer>::uninit();
     let memory = memory.as_mut_ptr().cast::<u8>();
     let size = size_of::<B::Word>();
-    let [most, width] = TRANSPOSE_STAGED.map(|side| if size > 4 { side / 2 } else { side });
+    let [most, width] = TRANSPOSE_STAGED;
+    let (most, width) = if size > 4 { (most / 2, width / 2) } else { (most, width) };
     // Rows of the buffer do not collide either.
     let pitch = (width + B::SIDE) * size;
     let side = rows.min(most);
     assert!(side * pitch <= size_of::<StagingBuffer>());
     let rows = Cuts::new(rows, side, size, src.addr(), src_strides[1]);
-    for r in (0..rows.count).map(|n| rows.at(n)) {
+    for r in 0..rows.count {
+        let r = rows.at(r);
         for c in (0..columns).step_by(width) {
             // The last part overlaps the one before if it is narrower than a block.
             let c = c.min(columns - B::SIDE);

@@ -19,7 +19,9 @@ pub(super) unsafe fn split<W: Copy, const N: usize>(
         // SAFETY: guaranteed by the caller.
         unsafe {
             let all = src.add(column).read();
-            (0..N).for_each(|n| lines[n].add(column).write(all[n]));
+            for n in 0..N {
+                lines[n].add(column).write(all[n]);
+            }
         }
     }
 }
@@ -40,7 +42,13 @@ pub(super) unsafe fn join<W: Copy, const N: usize>(
         std::array::from_fn(|n| line(src.cast_mut(), stride, n).cast_const().cast());
     for row in 0..rows {
         // SAFETY: guaranteed by the caller.
-        unsafe { dst.add(row).write(std::array::from_fn(|n| lines[n].add(row).read())) };
+        unsafe {
+            let mut all = [lines[0].add(row).read(); N];
+            for n in 1..N {
+                all[n] = lines[n].add(row).read();
+            }
+            dst.add(row).write(all);
+        }
     }
 }
 

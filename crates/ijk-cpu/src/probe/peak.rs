@@ -79,9 +79,12 @@ macro_rules! kernel {
                 // Hides from the compiler that all chains are equal.
                 let starts = black_box([self.from; CHAINS]);
                 let (factor, term) = (black_box(self.factor), black_box(self.term));
-                let splat = |x| S::$vector::splat(simd, x);
-                let ends = follow(starts.map(splat), splat(factor), splat(term));
-                black_box(ends);
+                let (factor, term) = (S::$vector::splat(simd, factor), S::$vector::splat(simd, term));
+                let mut chains = [factor; CHAINS];
+                for n in 0..CHAINS {
+                    chains[n] = S::$vector::splat(simd, starts[n]);
+                }
+                black_box(follow(chains, factor, term));
             }
         }
     )*};

@@ -236,7 +236,10 @@ macro_rules! float {
 /// `f(start), f(start + 1), …` as 16 lanes; a constant after inlining.
 #[inline(always)]
 unsafe fn index32(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
-    let lanes: [i32; 16] = std::array::from_fn(|lane| f(start + lane as i64) as i32);
+    let mut lanes = [0; 16];
+    for lane in 0..16 {
+        lanes[lane] = f(start + lane as i64) as i32;
+    }
     // SAFETY: the array is as wide as the register; the caller guarantees the level.
     unsafe { _mm512_loadu_epi32(lanes.as_ptr()) }
 }
@@ -244,7 +247,10 @@ unsafe fn index32(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
 /// `f(start), f(start + 1), …` as 8 lanes.
 #[inline(always)]
 unsafe fn index64(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
-    let lanes: [i64; 8] = std::array::from_fn(|lane| f(start + lane as i64));
+    let mut lanes = [0; 8];
+    for lane in 0..8 {
+        lanes[lane] = f(start + lane as i64);
+    }
     // SAFETY: the array is as wide as the register; the caller guarantees the level.
     unsafe { _mm512_loadu_epi64(lanes.as_ptr()) }
 }

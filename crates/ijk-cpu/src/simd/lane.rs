@@ -232,7 +232,8 @@ pub(crate) trait Semiring<L: Lane> {
     fn halve(left: L, right: L) -> L {
         let mut lanes = std::mem::MaybeUninit::<[[u8; MAX_GROUP]; 4]>::uninit();
         let first = lanes.as_mut_ptr().cast::<L::Element>();
-        let [from, low, high] = [0, 2, 3].map(|n| first.wrapping_add(n * L::LANES));
+        let (from, low) = (first, first.wrapping_add(2 * L::LANES));
+        let high = low.wrapping_add(L::LANES);
         // SAFETY: no group is larger than MAX_GROUP bytes; every lane that is read was written.
         unsafe {
             left.write(from);

@@ -41,6 +41,18 @@ impl<T: Copy, const N: usize> Lanes<T, N> {
         }
         out
     }
+
+    /// The lanes of `yes` where the condition holds of a lane, and of `no` elsewhere.
+    #[inline(always)]
+    fn pick(self, condition: impl Fn(usize) -> bool, yes: Self, no: Self) -> Self {
+        let mut out = no;
+        for lane in 0..N {
+            if condition(lane) {
+                out.0[lane] = yes.0[lane];
+            }
+        }
+        out
+    }
 }
 
 impl<T: Copy + Default, const N: usize> Vector for Lanes<T, N> {
@@ -138,24 +150,15 @@ macro_rules! float {
             }
             #[inline(always)]
             fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
-                let of = |lane: usize| {
-                    if self.0[lane] < right.0[lane] { yes.0[lane] } else { no.0[lane] }
-                };
-                Self(std::array::from_fn(of))
+                self.pick(|lane| self.0[lane] < right.0[lane], yes, no)
             }
             #[inline(always)]
             fn where_le(self, right: Self, yes: Self, no: Self) -> Self {
-                let of = |lane: usize| {
-                    if self.0[lane] <= right.0[lane] { yes.0[lane] } else { no.0[lane] }
-                };
-                Self(std::array::from_fn(of))
+                self.pick(|lane| self.0[lane] <= right.0[lane], yes, no)
             }
             #[inline(always)]
             fn where_eq(self, right: Self, yes: Self, no: Self) -> Self {
-                let of = |lane: usize| {
-                    if self.0[lane] == right.0[lane] { yes.0[lane] } else { no.0[lane] }
-                };
-                Self(std::array::from_fn(of))
+                self.pick(|lane| self.0[lane] == right.0[lane], yes, no)
             }
             #[inline(always)]
             fn max_nan(self, right: Self) -> Self {
@@ -167,16 +170,21 @@ macro_rules! float {
             }
             #[inline(always)]
             fn interleave(self, right: Self) -> (Self, Self) {
-                let at = |n: usize| if n % 2 == 0 { self.0[n / 2] } else { right.0[n / 2] };
-                (Self(std::array::from_fn(at)), Self(std::array::from_fn(|n| at(n + $n))))
+                let (mut low, mut high) = (self, right);
+                for n in 0..$n / 2 {
+                    (low.0[2 * n], low.0[2 * n + 1]) = (self.0[n], right.0[n]);
+                    (high.0[2 * n], high.0[2 * n + 1]) = (self.0[n + $n / 2], right.0[n + $n / 2]);
+                }
+                (low, high)
             }
             #[inline(always)]
             fn deinterleave(self, right: Self) -> (Self, Self) {
-                let at = |n: usize| if n < $n { self.0[n] } else { right.0[n - $n] };
-                (
-                    Self(std::array::from_fn(|n| at(2 * n))),
-                    Self(std::array::from_fn(|n| at(2 * n + 1))),
-                )
+                let (mut even, mut odd) = (self, right);
+                for n in 0..$n / 2 {
+                    (even.0[n], odd.0[n]) = (self.0[2 * n], self.0[2 * n + 1]);
+                    (even.0[n + $n / 2], odd.0[n + $n / 2]) = (right.0[2 * n], right.0[2 * n + 1]);
+                }
+                (even, odd)
             }
         }
     };

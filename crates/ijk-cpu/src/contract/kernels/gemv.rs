@@ -173,7 +173,8 @@ impl<L: Lane, P: Semiring<L>> Kernel for PairedDotKernel<'_, L, P> {
                 let identity = L::splat(simd, start);
                 let mut sums = [identity; MOST_LANES];
                 for (r, sum) in sums.iter_mut().enumerate().take(n) {
-                    let [left, right] = pairs.rows.map(|rows| rows[first + r].cast());
+                    let [left, right] = pairs.rows;
+                    let (left, right) = (left[first + r].cast(), right[first + r].cast());
                     let ends = (pairs.k, right, true);
                     let mut groups =
                         accumulate::<L, P, 1, STREAM_GROUPS, true>(ends, [left], identity);
@@ -230,12 +231,12 @@ unsafe fn products<
     unsafe {
         let identity = L::splat(simd, rows.identity.cast::<L::Element>().read_unaligned());
         let mut sums = [identity; MOST_LANES];
-        let row = |r: usize| {
-            let offset = rows.offsets.add(first + r.min(n - 1)).read();
-            rows.left.cast::<L::Element>().wrapping_offset(offset)
-        };
         for at in (0..n).step_by(R) {
-            let left = std::array::from_fn(|r| row(at + r));
+            let mut left = [rows.left.cast::<L::Element>(); R];
+            for r in 0..R {
+                let offset = rows.offsets.add(first + (at + r).min(n - 1)).read();
+                left[r] = left[r].wrapping_offset(offset);
+            }
             let column = (rows.k, rows.right.cast(), rows.count == 1);
             let mut groups = accumulate::<L, P, R, U, STREAMED>(column, left, identity);
             for r in 0..R {
@@ -359,7 +360,9 @@ impl<L: Lane, P: Semiring<L>> Kernel for AxpyKernel<'_, L, P> {
             if all.count == AXPY_ROWS {
                 return add_rows::<L, P, AXPY_ROWS>(all, 0);
             }
-            (0..all.count).for_each(|first| add_rows::<L, P, 1>(all, first));
+            for first in 0..all.count {
+                add_rows::<L, P, 1>(all, first);
+            }
         }
     }
 }
@@ -373,10 +376,13 @@ unsafe fn add_rows<L: Lane, P: Semiring<L>, const R: usize>(all: &AxpyArgs, firs
     // SAFETY: guaranteed by the caller: rows and sums hold `len` elements.
     unsafe {
         let simd = L::Simd::assume();
-        let factors = all.factors.cast::<L::Element>();
-        let factors: [L; R] =
-            std::array::from_fn(|r| L::splat(simd, factors.add(first + r).read()));
-        let rows: [*const L::Element; R] = std::array::from_fn(|r| all.rows[first + r].cast());
+        let from = all.factors.cast::<L::Element>().add(first);
+        let mut factors = [L::splat(simd, from.read()); R];
+        let mut rows = [all.rows[first].cast::<L::Element>(); R];
+        for r in 1..R {
+            factors[r] = L::splat(simd, from.add(r).read());
+            rows[r] = all.rows[first + r].cast();
+        }
         let sums = all.sums.cast::<L::Element>();
         let mut at = 0;
         while at + L::LANES <= all.len {

@@ -232,7 +232,9 @@ unsafe fn accumulate<L: Lane, P: Semiring<L>, const M: usize, const N: usize, co
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
         let sums = [[identity; M]; N];
         if FROM == LHS_IN_PLACE || FROM == WINDOWS {
-            (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
+            for column in 0..tile.width {
+                fetch_column::<L, M>(tile, column);
+            }
             return match FROM {
                 LHS_IN_PLACE => direct::<L, P, M, N>(simd, tile, sums),
                 _ => windows::<L, P, M, N>(simd, tile, sums),

@@ -263,7 +263,9 @@ impl<L: Lane> SmallProduct<'_, L> {
                 self.columns::<P, G, { COLUMNS / 2 }, false>(row, column, NO_LINES);
                 column += COLUMNS / 2;
             }
-            (column..n).for_each(|c| self.columns::<P, G, 1, false>(row, c, NO_LINES));
+            for c in column..n {
+                self.columns::<P, G, 1, false>(row, c, NO_LINES);
+            }
         }
     }
 

@@ -89,41 +89,35 @@ impl<L: Lane, P: Semiring<L>> Kernel for ThinKernel<'_, L, P> {
 #[inline(always)]
 unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin: &ThinArgs) {
     let left = thin.left.cast::<L::Element>();
-    let right = thin.right.cast::<L::Element>();
-    let columns: [isize; N] = std::array::from_fn(|c| thin.columns[c]);
     // SAFETY: guaranteed by the caller; a step is read beyond its rows only where there are elements.
     unsafe {
         let simd = L::Simd::assume();
         let identity = L::splat(simd, thin.identity.cast::<L::Element>().read_unaligned());
         let mut sums = [[identity; N]; U];
-        let step = |sums: &mut [L; N], k: usize, rows: L| {
-            let right = right.wrapping_offset(k as isize * thin.right_step);
-            for c in 0..N {
-                let column = L::splat(simd, right.wrapping_offset(columns[c]).read());
-                sums[c] = P::step(sums[c], rows, column);
-            }
-        };
         let at = |k: usize| left.wrapping_offset(k as isize * thin.left_step);
         let whole = whole_steps::<L>(thin) / U * U;
         for first in (0..whole).step_by(U) {
             for (u, sums) in sums.iter_mut().enumerate() {
-                step(sums, first + u, L::read(at(first + u)));
+                add_step::<L, P, N>(thin, sums, first + u, L::read(at(first + u)));
             }
         }
         // With gaps between rows, or in reverse order, all steps but the last few are here.
         let partial = thin.steps / U * U;
         for first in (whole..partial).step_by(U) {
             for (u, sums) in sums.iter_mut().enumerate() {
-                step(sums, first + u, L::read_partial(at(first + u), thin.m));
+                let rows = L::read_partial(at(first + u), thin.m);
+                add_step::<L, P, N>(thin, sums, first + u, rows);
             }
         }
         for k in partial..thin.steps {
-            step(&mut sums[k % U], k, L::read_partial(at(k), thin.m));
+            add_step::<L, P, N>(thin, &mut sums[k % U], k, L::read_partial(at(k), thin.m));
         }
         let mut half = U / 2;
         while half > 0 {
             for u in 0..half {
-                sums[u] = std::array::from_fn(|c| P::Combine::apply(sums[u][c], sums[u + half][c]));
+                for c in 0..N {
+                    sums[u][c] = P::Combine::apply(sums[u][c], sums[u + half][c]);
+                }
             }
             half /= 2;
         }
@@ -131,6 +125,26 @@ unsafe fn columns<L: Lane, P: Semiring<L>, const N: usize, const U: usize>(thin:
             let out = thin.sums.cast::<L::Element>().add(c * thin.height);
             P::Combine::apply(L::read_partial(out, thin.m), sum).write_partial(out, thin.m);
         }
+    }
+}
+
+/// Adds the products of step `k`, whose elements of the left operand are `rows`, to the sums of each column.
+///
+/// # Safety
+/// As for [`ThinFn`]; `thin` has `N` columns, and more than `k` steps.
+#[inline(always)]
+unsafe fn add_step<L: Lane, P: Semiring<L>, const N: usize>(
+    thin: &ThinArgs,
+    sums: &mut [L; N],
+    k: usize,
+    rows: L,
+) {
+    let right = thin.right.cast::<L::Element>().wrapping_offset(k as isize * thin.right_step);
+    for c in 0..N {
+        // SAFETY: guaranteed by the caller.
+        let column =
+            unsafe { L::splat(L::Simd::assume(), right.wrapping_offset(thin.columns[c]).read()) };
+        sums[c] = P::step(sums[c], rows, column);
     }
 }
 

@@ -154,7 +154,9 @@ impl AllRows<'_> {
         let ahead = prefetches(links);
         for row in 0..rows.count {
             if row > 0 {
-                links.iter_mut().for_each(Link::next_row);
+                for link in links.iter_mut() {
+                    link.next_row();
+                }
             }
             let dst = to.first.wrapping_offset(row as isize * rows.step);
             let stream = to.stream && dst.addr().is_multiple_of(LINE);
@@ -173,7 +175,9 @@ impl AllRows<'_> {
         let count = rows.length;
         for row in 0..rows.count {
             if row > 0 {
-                links.iter_mut().for_each(Link::next_row);
+                for link in links.iter_mut() {
+                    link.next_row();
+                }
             }
             let mut values = [V::splat(simd, 0.into())];
             for link in &*links {

@@ -59,7 +59,11 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     unsafe {
         match DOWN {
             false => std::ptr::copy_nonoverlapping(from, x.as_mut_ptr(), n),
-            true => (0..n).for_each(|i| x[i] = from.sub(i).read()),
+            true => {
+                for i in 0..n {
+                    x[i] = from.sub(i).read();
+                }
+            }
         }
     }
     doubled::<O>(1, &x[..n], &mut y[..n]);
@@ -67,23 +71,27 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     doubled::<O>(4, &x[..n], &mut y[..n]);
     doubled::<O>(8, &y[..n], &mut x[..n]);
     let mut last = [all; LANES];
-    for (group, out) in x[..n].chunks(LANES).zip(y[..n].chunks_mut(LANES)) {
-        match group.first_chunk::<LANES>() {
-            Some(group) => {
-                (0..LANES).for_each(|lane| last[lane] = O::apply(last[lane], group[lane]));
-                out.copy_from_slice(&last);
-            }
-            None => {
-                let lanes = group.iter().zip(out).zip(last);
-                lanes.for_each(|((x, out), last)| *out = O::apply(last, *x));
-            }
+    let (groups, rest) = x[..n].as_chunks::<LANES>();
+    let (outs, out_rest) = y[..n].as_chunks_mut::<LANES>();
+    for g in 0..groups.len() {
+        for lane in 0..LANES {
+            last[lane] = O::apply(last[lane], groups[g][lane]);
         }
+        outs[g] = last;
+    }
+    let out_rest = &mut out_rest[..rest.len()];
+    for lane in 0..rest.len() {
+        out_rest[lane] = O::apply(last[lane], rest[lane]);
     }
     // SAFETY: guaranteed by the caller; all of `from` has been read.
     unsafe {
         match DOWN {
             false => std::ptr::copy_nonoverlapping(y.as_ptr(), to, n),
-            true => (0..n).for_each(|i| to.sub(i).write(y[i])),
+            true => {
+                for i in 0..n {
+                    to.sub(i).write(y[i]);
+                }
+            }
         }
     }
     y[n - 1]
@@ -94,8 +102,11 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
 fn doubled<O: Op2<Out = <O as Op2>::In>>(distance: usize, from: &[O::In], to: &mut [O::In]) {
     let first = distance.min(from.len());
     to[..first].copy_from_slice(&from[..first]);
-    let pairs = from.iter().zip(&from[first..]);
-    to[first..].iter_mut().zip(pairs).for_each(|(to, (before, x))| *to = O::apply(*before, *x));
+    let (before, own) = (&from[..from.len() - first], &from[first..]);
+    let to = &mut to[first..][..own.len()];
+    for n in 0..own.len() {
+        to[n] = O::apply(before[n], own[n]);
+    }
 }
 
 leveled!(

@@ -143,7 +143,11 @@ unsafe fn down_narrow<O: Op2<Out = <O as Op2>::In>>(
             16.. => strips::<O, 16>(rows, n, acc, values),
             8.. => strips::<O, 8>(rows, n, acc, values),
             4.. => strips::<O, 4>(rows, n, acc, values),
-            _ => (0..n).for_each(|k| strip::<O, 1>(rows, n, acc.add(k), values.add(k))),
+            _ => {
+                for k in 0..n {
+                    strip::<O, 1>(rows, n, acc.add(k), values.add(k));
+                }
+            }
         }
     }
 }
@@ -353,8 +357,8 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const L: usize>(
             acc[l] = O::apply(acc[l], strip[l]);
         }
     }
-    for (lane, &x) in acc.iter_mut().zip(tail) {
-        *lane = O::apply(*lane, x);
+    for l in 0..tail.len() {
+        acc[l] = O::apply(acc[l], tail[l]);
     }
     halve::<O>(&mut acc)
 }
@@ -374,8 +378,9 @@ fn halve<O: Op2<Out = <O as Op2>::In>>(lanes: &mut [O::In]) -> O::In {
     while width > 1 {
         let half = width.next_power_of_two() / 2;
         let (low, high) = lanes[..width].split_at_mut(half);
-        for (x, &y) in low.iter_mut().zip(&*high) {
-            *x = O::apply(*x, y);
+        let low = &mut low[..high.len()];
+        for l in 0..high.len() {
+            low[l] = O::apply(low[l], high[l]);
         }
         width = half;
     }

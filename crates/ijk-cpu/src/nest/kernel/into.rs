@@ -50,7 +50,7 @@ unsafe fn steps<O: Op2<Out = <O as Op2>::In>>(
     values: *const u8,
     from: [isize; 2],
 ) {
-    let [rows, columns] = extents.map(|n| n as isize);
+    let (rows, columns) = (extents[0] as isize, extents[1] as isize);
     for i in 0..rows {
         for j in 0..columns {
             // SAFETY: an element of each.

@@ -49,7 +49,9 @@ unsafe fn splat<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: 
     // SAFETY: a splat has one element, `dst` has `n`.
     unsafe {
         let value = a.cast::<W>().read();
-        (0..n).for_each(|i| dst.cast::<W>().add(i).write(value));
+        for i in 0..n {
+            dst.cast::<W>().add(i).write(value);
+        }
     }
     0
 }

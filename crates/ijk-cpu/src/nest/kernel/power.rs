@@ -60,11 +60,10 @@ fn raise<T: Whole>(bases: &mut [T; POWER_STRIP], exponents: &mut [T; POWER_STRIP
     }
     let mut powers = [one; POWER_STRIP];
     while zero.lt(greatest) {
-        for ((power, base), e) in powers.iter_mut().zip(bases.iter_mut()).zip(exponents.iter_mut())
-        {
-            *power = power.mul(if e.is_odd() { *base } else { one });
-            *base = base.mul(*base);
-            *e = e.half();
+        for n in 0..POWER_STRIP {
+            powers[n] = powers[n].mul(if exponents[n].is_odd() { bases[n] } else { one });
+            bases[n] = bases[n].mul(bases[n]);
+            exponents[n] = exponents[n].half();
         }
         greatest = greatest.half();
     }

@@ -79,7 +79,9 @@ impl<T: Real> Steps<T> {
                 std::ptr::copy_nonoverlapping(from.cast(), added.as_mut_ptr(), n);
                 let level = level.cast::<T>();
                 left[0] = before.cast::<T>().read().sub(level.read());
-                (1..n).for_each(|i| left[i] = level.add(i - 1).read().sub(level.add(i).read()));
+                for i in 1..n {
+                    left[i] = level.add(i - 1).read().sub(level.add(i).read());
+                }
             } else {
                 let mut before = before.cast::<T>().read();
                 for i in 0..n {
@@ -90,7 +92,9 @@ impl<T: Real> Steps<T> {
                 }
             }
         }
-        left[..n].iter_mut().for_each(|x| *x = x.exp());
+        for x in left[..n].iter_mut() {
+            *x = x.exp();
+        }
     }
 
     /// Composes each step with all steps of the block before it.
@@ -101,14 +105,13 @@ impl<T: Real> Steps<T> {
         spare.doubled_from(4, n, self);
         self.doubled_from(8, n, spare);
         let mut last = ([T::identity(Monoid::Mul); LANES], [T::identity(Monoid::Add); LANES]);
-        let groups = self.left[..n].chunks_mut(LANES).zip(self.added[..n].chunks_mut(LANES));
-        for (left, added) in groups {
-            for lane in 0..left.len().min(LANES) {
-                let before = (last.0[lane], last.1[lane]);
-                (last.0[lane], last.1[lane]) = after(before, (left[lane], added[lane]));
+        for first in (0..n).step_by(LANES) {
+            for lane in 0..LANES.min(n - first) {
+                let own = (self.left[first + lane], self.added[first + lane]);
+                let all = after((last.0[lane], last.1[lane]), own);
+                (last.0[lane], last.1[lane]) = all;
+                (self.left[first + lane], self.added[first + lane]) = all;
             }
-            left.copy_from_slice(&last.0[..left.len()]);
-            added.copy_from_slice(&last.1[..added.len()]);
         }
     }
 
@@ -139,7 +142,9 @@ impl<T: Real> Steps<T> {
                 std::ptr::copy_nonoverlapping(self.added.as_ptr(), to.cast(), n);
             } else {
                 let place = |i: usize| to.offset(i as isize * step).cast::<T>();
-                (0..n).for_each(|i| place(i).write(self.added[i]));
+                for i in 0..n {
+                    place(i).write(self.added[i]);
+                }
             }
         }
         self.added[n - 1]

@@ -119,7 +119,9 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
             let group = doubled::<O, L>(group);
             let before = start(taken);
             let mut out = group;
-            out.iter_mut().for_each(|x| *x = O::apply(before, *x));
+            for x in out.iter_mut() {
+                *x = O::apply(before, *x);
+            }
             if DOWN {
                 out.reverse();
             }

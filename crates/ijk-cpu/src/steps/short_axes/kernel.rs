@@ -155,7 +155,7 @@ impl<L: Lane, P: Semiring<L>, const RUNS: bool> Kernel for ShortAxesKernel<'_, L
                 inner => (row / inner, row % inner),
             };
             let [x, y] = [tables.outer[outer], tables.inner[inner]];
-            let [left, right, out] = [0, 1, 2].map(|k| x[k] + y[k]);
+            let [left, right, out] = [x[0] + y[0], x[1] + y[1], x[2] + y[2]];
             let right = right + if RUNS { start as isize } else { 0 };
             let row = ProductRow::<L> {
                 tables,
@@ -243,10 +243,10 @@ impl<L: Lane> ProductRow<'_, L> {
             let zero = L::splat(simd, std::mem::zeroed());
             let mut sums = [[zero; U]; C];
             let left = self.left.add(at);
-            let rights: [*const L::Element; C] = std::array::from_fn(|c| {
-                let at = if RUNS { at } else { 0 };
-                self.right.wrapping_offset(columns[c][0] + at as isize)
-            });
+            let mut rights = [self.right.wrapping_add(if RUNS { at } else { 0 }); C];
+            for c in 0..C {
+                rights[c] = rights[c].wrapping_offset(columns[c][0]);
+            }
             for &[left_step, right_step] in &self.tables.steps {
                 let from = left.offset(left_step);
                 let mut values = [zero; U];

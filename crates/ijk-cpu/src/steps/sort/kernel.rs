@@ -181,7 +181,9 @@ unsafe fn first<T: Keyed, const DESCENDING: bool, const POSITIONS: bool>(
     // SAFETY: guaranteed by the caller: scratch memory has room for the candidates; they are written before they are
     // read.
     unsafe {
-        (0..room).for_each(|n| pairs.add(n).write(row.value::<T>(n).key(flip).at(n)));
+        for n in 0..room {
+            pairs.add(n).write(row.value::<T>(n).key(flip).at(n));
+        }
         let pairs = std::slice::from_raw_parts_mut(pairs, room);
         let (better, mut count, mut next) = (better_at::<T>(level), room, room);
         while next < row.values && !ended() {

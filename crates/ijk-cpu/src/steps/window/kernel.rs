@@ -141,8 +141,8 @@ impl<V: Number, K: TapType<V>, S: TapStep<V>, const A: usize, const B: usize> Ke
     #[inline(always)]
     fn run<L: Simd>(self, _: L) {
         let (n, count) = (self.0.n, self.0.count);
-        let size = size_of::<V::Element>() as isize;
-        let along = [A as isize * size, B as isize * size, size].map(|n| n * V::LANES as isize);
+        let vector = (V::LANES * size_of::<V::Element>()) as isize;
+        let along = [A as isize * vector, B as isize * vector, vector];
         // Stride 2 takes two loads for each vector: several rows at a time would only spread these over memory.
         let by_rows = A == 1 || n <= V::LANES;
         let mut row = 0;

@@ -87,7 +87,11 @@ impl<const R: usize, const C: usize> Spots for &RowsBlock<R, C> {
 
     #[inline(always)]
     fn by_row<V: Copy>(self, value: impl Fn(isize) -> V) -> [V; R] {
-        std::array::from_fn(|n| value(self.rows[n]))
+        let mut values = [value(self.rows[0]); R];
+        for n in 1..R {
+            values[n] = value(self.rows[n]);
+        }
+        values
     }
     #[inline(always)]
     fn of_row<V: Copy>(values: [V; R], k: usize) -> V {
