@@ -12,7 +12,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ijk-ir", &["ijk-syntax", "ijk-types"]),
     ("ijk-oracle", &["ijk-syntax", "ijk-types", "ijk-tensor", "ijk-ir"]),
     ("ijk-plan", &["ijk-ir", "ijk-types"]),
-    ("ijk-cpu", &["ijk-plan", "ijk-tensor", "ijk-types"]),
+    ("ijk-kernels", &["ijk-types"]),
+    ("ijk-cpu", &["ijk-kernels", "ijk-plan", "ijk-tensor", "ijk-types"]),
     ("ijk-blocks", &["ijk-types", "ijk-syntax", "ijk-tensor", "ijk-ir", "ijk-plan", "ijk-cpu"]),
     ("ijk-macros", &["ijk-syntax", "ijk-ir", "ijk-types"]),
     (

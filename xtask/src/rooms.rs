@@ -21,7 +21,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "crates/ijk-cpu/src",
         folder: "contract",
-        rooms: &["kernels", "canonical", "select", "run"],
+        rooms: &["canonical", "select", "run"],
     },
     House { sources: "crates/ijk-cpu/src", folder: "runtime", rooms: &[] },
 ];

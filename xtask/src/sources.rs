@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// The crates whose hand-written code may say `unsafe`.
-const UNSAFE_CRATES: &[&str] = &["ijk-tensor", "ijk-cpu"];
+const UNSAFE_CRATES: &[&str] = &["ijk-tensor", "ijk-kernels", "ijk-cpu"];
 
 /// Words that make a crate's state global and mutable.
 const GLOBAL_STATE: &[&str] = &["static mut ", "thread_local!"];
@@ -36,7 +36,7 @@ fn check_file(file: &Path, text: &str, may_be_unsafe: bool, problems: &mut Vec<S
             problems.push(format!("{}:{}: {what}", file.display(), number + 1));
         };
         if !may_be_unsafe && says_unsafe(code) {
-            report("`unsafe` stands in ijk-tensor and ijk-cpu only");
+            report("`unsafe` stands in ijk-tensor, ijk-kernels and ijk-cpu only");
         }
         if GLOBAL_STATE.iter().any(|words| code.contains(words)) {
             report("no crate has global mutable state: put it in an `Engine`");

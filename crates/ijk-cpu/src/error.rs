@@ -1,6 +1,6 @@
 //! Errors of compiling and running plans.
 
-use crate::simd::LevelError;
+use ijk_kernels::simd::LevelError;
 use ijk_plan::plan::BufferId;
 use ijk_types::DType;
 use thiserror::Error;

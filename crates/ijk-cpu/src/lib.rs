@@ -24,13 +24,11 @@ mod nest;
 mod origin;
 pub mod probe;
 mod runtime;
-mod simd;
 mod steps;
 mod table;
-mod tuning;
 
-// Paths that `nest`, `copy` and `folds` use.
-use runtime::{lines, scratch, threads};
+// Paths that `nest` and `folds` use.
+use runtime::{scratch, threads};
 
 /// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
@@ -39,6 +37,6 @@ pub use engine::{
     Compiled, CompiledLoop, Engine, EngineBuilder, LoopArgument, PassOrder, Results, Stoppable,
 };
 pub use error::{Fault, PlanError, RunError, Side};
+pub use ijk_kernels::simd::{LEVEL_VARIABLE, Level, LevelError};
 pub use runtime::scratch::ScratchPool;
 pub use runtime::threads::Workers;
-pub use simd::{LEVEL_VARIABLE, Level, LevelError};

@@ -11,7 +11,7 @@ mod with;
 
 pub use dtype::{DType, TypeSet};
 pub use literal::{Literal, LiteralError};
-pub use ops::{BinaryOp, Monoid, Order, Reducer, ResultType, UnaryOp};
+pub use ops::{BinaryOp, Monoid, Order, Reducer, ResultType, Then, UnaryOp};
 
 mod element;
 pub mod math;

@@ -269,6 +269,15 @@ impl BinaryOp {
     }
 }
 
+/// A function applied to `map(a, b)` before it is reduced: for distances, on differences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// `x * x`.
+    Square,
+    /// `@abs x`.
+    Abs,
+}
+
 /// An associative, commutative operator with an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Monoid {

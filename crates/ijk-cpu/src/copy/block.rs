@@ -1,5 +1,7 @@
 //! Square blocks, transposed in registers.
 
+#![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
+
 use std::marker::PhantomData;
 
 /// Transposition of blocks of one element size.

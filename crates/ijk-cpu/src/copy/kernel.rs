@@ -5,14 +5,14 @@ use super::block::{Block, Plain};
 use super::block::{Lines4, Lines8, Registers4, Registers8};
 use super::staged::staged;
 use super::thin;
-use crate::lines::LINE;
+use ijk_kernels::lines::LINE;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::Kind;
-use crate::simd::Level;
-use crate::simd::leveled;
+use ijk_kernels::simd::Kind;
+use ijk_kernels::simd::Level;
+use ijk_kernels::simd::leveled;
 #[cfg(target_arch = "x86_64")]
-use crate::tuning::time::{JOIN_BUFFER_BYTES, JOINED_ROW_BYTES};
-use crate::tuning::time::{
+use ijk_kernels::tuning::time::{JOIN_BUFFER_BYTES, JOINED_ROW_BYTES};
+use ijk_kernels::tuning::time::{
     TRANSPOSE_ALIGNED_BLOCKS, TRANSPOSE_LEAST, TRANSPOSE_NEAR_BYTES, TRANSPOSE_PANEL,
 };
 use ijk_types::DType;
@@ -46,7 +46,7 @@ pub(super) struct Planes {
     pub reverse: Plane,
     /// Any strides.
     pub strided: Plane,
-    /// As `rows`, with non-temporal stores, for data that is not read soon. [`fence`] must follow before another thread
+    /// As `rows`, with non-temporal stores, for data that is not read soon. [`fence`](ijk_kernels::lines::fence) must follow before another thread
     /// reads it.
     pub stream: Plane,
 }
@@ -378,7 +378,7 @@ unsafe fn join<W: Copy>(
     src: *const u8,
     src_stride: isize,
 ) {
-    use crate::lines::copy;
+    use ijk_kernels::lines::copy;
     #[repr(align(64))]
     struct JoinBuffer(#[allow(dead_code, reason = "memory")] [u8; JOIN_BUFFER_BYTES + LINE]);
     let mut memory = std::mem::MaybeUninit::<JoinBuffer>::uninit();
@@ -428,15 +428,6 @@ unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
         if rest > 0 {
             std::ptr::copy_nonoverlapping(from, to, rest);
         }
-    }
-}
-
-/// Orders previous non-temporal stores before later writes, for other threads.
-pub(crate) fn fence() {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: the instruction is part of the architecture's baseline.
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
     }
 }
 

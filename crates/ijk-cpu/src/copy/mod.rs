@@ -7,12 +7,12 @@ mod shuffle;
 mod staged;
 mod thin;
 
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
 use ijk_types::DType;
 use kernel::{Plane, Planes, planes};
 use staged::stages;
 
-pub(crate) use kernel::fence;
+pub(crate) use ijk_kernels::lines::fence;
 pub(crate) use places::{Places, ShortAxis, part};
 
 /// Copies boxes of elements of one size.

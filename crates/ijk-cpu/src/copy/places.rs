@@ -7,10 +7,10 @@
 
 use super::fence;
 use super::shuffle::Shuffle;
-use crate::lines::{AHEAD, LINE, prefetch_far};
-use crate::simd::Level;
 use crate::table::offsets;
-use crate::tuning::time::{
+use ijk_kernels::lines::{AHEAD, LINE, prefetch_far};
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::time::{
     PERMUTE_BLOCK_WORDS, PERMUTE_INNER_BLOCKS, PERMUTE_LEAST_WORDS, PERMUTE_NEAR_BYTES,
     PERMUTE_OUTER_BLOCKS,
 };

@@ -3,11 +3,11 @@
 //! A cache line of the destination has words from a few lines of the source. These are loaded whole and merged one
 //! after another, by an instruction that selects any words of two registers.
 
-use crate::lines::LINE;
+use ijk_kernels::lines::LINE;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::Kind;
-use crate::simd::Level;
-use crate::tuning::time::SHUFFLE_LINES;
+use ijk_kernels::simd::Kind;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::time::SHUFFLE_LINES;
 
 /// Words of 4 bytes in a cache line.
 const LANES: usize = LINE / 4;

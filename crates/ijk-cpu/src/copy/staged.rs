@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::kernel::{Cuts, at, blocks};
-use crate::lines::LINE;
-use crate::tuning::time::{
+use ijk_kernels::lines::LINE;
+use ijk_kernels::tuning::time::{
     L1_SET_STRIDE_BYTES, TRANSPOSE_STAGED, TRANSPOSE_STAGED_COLUMNS, TRANSPOSE_STAGED_ROWS,
 };
 

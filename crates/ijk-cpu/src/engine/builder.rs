@@ -5,8 +5,8 @@ use crate::probe::{Costs, Probe};
 use crate::runtime::cancel::InterruptCallback;
 use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::Workers;
-use crate::simd::{Level, LevelError};
-use crate::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
+use ijk_kernels::simd::{Level, LevelError};
+use ijk_kernels::tuning::time::{KEPT_RESULT_BYTES, LENT_MEMORY_DIVISOR, STREAMED_RESULT_BYTES};
 use ijk_tensor::{TensorPool, memory_of_machine, reserve};
 
 /// Settings of an [`Engine`].

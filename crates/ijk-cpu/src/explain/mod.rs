@@ -15,7 +15,7 @@ mod rejected;
 pub use explainer::Explainer;
 
 use crate::probe::Bound;
-use crate::tuning::cache::{L1, L2, L3};
+use ijk_kernels::tuning::cache::{L1, L2, L3};
 
 /// Choices of the engine for one executable step. Displays as a few lines, with the most important
 /// reasons.
@@ -222,7 +222,7 @@ impl Relation {
     }
 }
 
-/// A constant of [`tuning`](crate::tuning) with its name.
+/// A constant of [`tuning`](ijk_kernels::tuning) with its name.
 macro_rules! limit {
     ($limit:ident) => {
         (stringify!($limit), $limit as usize)

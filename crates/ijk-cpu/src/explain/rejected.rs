@@ -4,11 +4,11 @@ use super::{Reason, Relation, limit};
 use crate::check::{CheckedNest, Layout, check_nest};
 use crate::folds::LEAST;
 use crate::steps::{ExecutableStep, Program};
-use crate::tuning::order::{
+use ijk_kernels::tuning::order::{
     BRIEF_POINTS, BRIEF_PRODUCT_POINTS, DISJOINT_WINDOW_TAPS, SCATTER_SHORT_ROW,
     SHORT_AXES_BATCHED, SHORT_AXES_FEW, SHORT_AXES_FEW_STEPS, WINDOW_TAPS,
 };
-use crate::tuning::time::PERMUTE_POINTS;
+use ijk_kernels::tuning::time::PERMUTE_POINTS;
 use ijk_plan::plan::{Contraction, Nest, Node, Role, Start};
 use ijk_types::Reducer;
 

@@ -4,10 +4,10 @@ use super::kernel::{self, FoldFn, LEAST, RowLayout, Tensors};
 use super::{FoldsProgram, Of, Term};
 use crate::error::RunError;
 use crate::runtime::scratch::Need;
-use crate::simd::Level;
 use crate::steps::StepRun;
 use crate::threads::cut;
-use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PART};
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PART};
 use ijk_types::{DType, Monoid};
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 //! A tile program writes each difference, then each square, to L1 before they are folded, and has an overhead for each
 //! row, which takes longer than reading the elements. Here they stay in registers.
 
-mod kernel;
 mod long;
 
 use crate::check::CheckedNest;
@@ -12,40 +11,16 @@ use crate::error::RunError;
 use crate::explain::{KernelChoice, Reason, Relation};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
-use crate::simd::Level;
 use crate::steps::StepRun;
-use crate::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PIECE, ROW_FOLD_PRODUCTS};
-use crate::tuning::time::{ROW_FOLD, ROW_FOLD_BYTE, ROW_FOLD_ELEMENT};
+use ijk_kernels::folds::{self as kernel, FoldFn, Of, RowLayout, Tensors, Term};
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::order::{ROW_FOLD_LENGTH, ROW_FOLD_PIECE, ROW_FOLD_PRODUCTS};
+use ijk_kernels::tuning::time::{ROW_FOLD, ROW_FOLD_BYTE, ROW_FOLD_ELEMENT};
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
-use kernel::{FoldFn, RowLayout, Tensors};
 use long::LongRows;
 
-pub(crate) use kernel::LEAST;
-
-/// Function of each value that is folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Term {
-    /// The value.
-    Element,
-    /// Its absolute value.
-    Magnitude,
-    /// Its square.
-    Square,
-}
-
-/// Value whose function is folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
-    /// An element.
-    One,
-    /// Difference of an element from one value for each row.
-    Centre,
-    /// Difference of an element from the corresponding one of another array.
-    Pair,
-    /// Product of an element with the corresponding one of another array.
-    Product,
-}
+pub(crate) use ijk_kernels::folds::LEAST;
 
 /// A prepared fold.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 use super::kernel::{RowLayout, Tensors, find};
 use super::*;
-use crate::tuning::order::ROW_FOLD_PIECE as PIECE;
+use ijk_kernels::tuning::order::ROW_FOLD_PIECE as PIECE;
 use ijk_types::{DType, Monoid};
 
 const MONOIDS: [Monoid; 3] = [Monoid::Add, Monoid::Max, Monoid::Min];

@@ -10,13 +10,13 @@ mod standing;
 mod window;
 
 use super::geometry::Geometry;
-use super::kernel::{self, LinkOp, TileKernel, moves};
 use super::lower::{Lowering, aligned};
 use super::program::*;
 use crate::Few;
 use crate::error::Fault;
-use crate::tuning::time::{LOADED_POINT, SLOW_FUNCTION, STORED_POINT};
 pub(super) use costs::{binary_cost, unary_cost};
+use ijk_kernels::tile::{self, LinkOp, TileKernel, moves};
+use ijk_kernels::tuning::time::{LOADED_POINT, SLOW_FUNCTION, STORED_POINT};
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use smallvec::{SmallVec, smallvec};
@@ -309,10 +309,10 @@ impl<'a> Body<'a> {
                     if a.over == Over::Points { unary_cost(op) } else { 0.0 };
                 // A longer chain keeps it in registers.
                 let chain = LinkOp::of_unary(op).is_some() && lowering.functions() > 2;
-                if !(chain && kernel::chains(a.dtype, lowering.level)) && self.join(op, node, a) {
+                if !(chain && tile::chains(a.dtype, lowering.level)) && self.join(op, node, a) {
                     return Ok(a);
                 }
-                let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
+                let kernel = tile::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
                 let value = self.map(kernel, op.result().of(a.dtype), [a; 3])?;
                 self.note_unary(op, a.dtype);
                 Ok(value)
@@ -338,7 +338,7 @@ impl<'a> Body<'a> {
         let Some(Binary { op, dtype, splats }) = self.last else { return false };
         let reads = |n: &Node| operands(n).filter(|&read| read == node).count();
         let once = self.lowering.nest.body.iter().map(reads).sum::<usize>() == 1;
-        let joined = kernel::joined((then, op), dtype, self.lowering.level, splats);
+        let joined = tile::joined((then, op), dtype, self.lowering.level, splats);
         match (joined, self.finished.instructions.last_mut()) {
             (Some(kernel), Some(Instruction::Map(map))) if once && map.dst == value.slot => {
                 map.kernel = kernel;
@@ -369,7 +369,7 @@ impl<'a> Body<'a> {
             false => [self.spread(state, over)?, self.spread(lo, over)?, self.spread(hi, over)?],
         };
         self.finished.nanoseconds += SLOW_FUNCTION;
-        let kernel = kernel::draws(lo.dtype, self.lowering.level, same_bounds);
+        let kernel = tile::draws(lo.dtype, self.lowering.level, same_bounds);
         self.map(kernel.ok_or(Fault::Types)?, lo.dtype, sources)
     }
 
@@ -443,13 +443,13 @@ impl<'a> Body<'a> {
         // Operands with one element in each call of the kernel.
         let is_splat = |x: &Operand| x.over != over && x.over.is_one_a_row();
         let mut sources = [a, b];
-        if !kernel::takes_splat(op, a.dtype) {
+        if !tile::takes_splat(op, a.dtype) {
             for source in sources.iter_mut().filter(|x| is_splat(x)) {
                 *source = self.spread(*source, over)?;
             }
         }
         let [a_splat, b_splat] = sources.each_ref().map(is_splat);
-        let kernel = kernel::binary(op, a.dtype, self.lowering.level, a_splat, b_splat);
+        let kernel = tile::binary(op, a.dtype, self.lowering.level, a_splat, b_splat);
         self.finished.nanoseconds +=
             if over == Over::Points { binary_cost(op, a.dtype) } else { 0.0 };
         let result = op.result().of(a.dtype);

@@ -4,13 +4,13 @@
 //! of the values in its own copy of the array, and the copies are combined at the end. Neither lists nor sorting are
 //! needed then.
 
-use super::kernel::TileKernel;
 use super::launch::Launch;
 use super::rows::RowSpec;
 use super::sorted;
 use crate::error::RunError;
 use crate::threads::cut;
-use crate::tuning::time::{PRIVATE_COPY_BYTES, PRIVATE_COPY_VALUES};
+use ijk_kernels::tile::TileKernel;
+use ijk_kernels::tuning::time::{PRIVATE_COPY_BYTES, PRIVATE_COPY_VALUES};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An array that is copied for each thread except one.

@@ -3,7 +3,7 @@
 use super::TileNest;
 use super::program::{Instruction, LoadMode, OffsetCheck, ReduceKernels, ReduceSpec, Sink};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
-use crate::tuning::order::{REDUCTION_CHUNK_POINTS, UNCHUNKED_BLOCKS};
+use ijk_kernels::tuning::order::{REDUCTION_CHUNK_POINTS, UNCHUNKED_BLOCKS};
 
 impl TileNest {
     /// Its algorithm and blocking, with reasons.

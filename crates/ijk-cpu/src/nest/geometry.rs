@@ -3,12 +3,12 @@
 //! Everything here is a function of extents and strides, so that the order of combination depends on nothing else.
 
 use crate::Few;
-use crate::runtime::lines::LINE;
-use crate::tuning::order::{
+use ijk_kernels::lines::LINE;
+use ijk_kernels::tuning::order::{
     CROSSING_SIDE, CROSSING_TILES, GAPPED_ROW, INNERMOST_KEPT, INNERMOST_REDUCED, LONGER_AXIS,
     TRANSPOSED_MAP_ROW,
 };
-use crate::tuning::time::{CHAIN_CALL_ROW, MOVED_TILE_ROW, MOVED_TILE_ROWS};
+use ijk_kernels::tuning::time::{CHAIN_CALL_ROW, MOVED_TILE_ROW, MOVED_TILE_ROWS};
 use std::ops::Range;
 
 /// An axis of a nest with its strides.

@@ -2,9 +2,6 @@
 
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
-use super::kernel::{
-    ChainFold, Compare, FoldKernels, LinkOp, arg, chains, fold, folds_chain, moves,
-};
 use super::one_tile::OneTile;
 use super::order::{Order, order};
 use super::program::*;
@@ -13,13 +10,16 @@ use crate::Few;
 use crate::check::{CheckedNest, Layout};
 use crate::copy::Copier;
 use crate::error::Fault;
-use crate::lines::LINE;
-use crate::simd::Level;
-use crate::tuning::order::{
+use ijk_kernels::lines::LINE;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tile::{
+    ChainFold, Compare, FoldKernels, LinkOp, arg, chains, fold, folds_chain, moves,
+};
+use ijk_kernels::tuning::order::{
     CHAIN_TILE_POINTS, FOLDED_TILE_POINTS, LIGHT_TILE_POINTS, REDUCTION_CHUNK_POINTS,
     REDUCTION_CHUNKS, SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
 };
-use crate::tuning::time::{
+use ijk_kernels::tuning::time::{
     INDEXED_ROW, INDEXED_ROW_ELEMENT, MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES,
     STORED_IN_PLACE_ROW,
 };
@@ -235,8 +235,13 @@ impl Lowering<'_> {
         let Some(&Node::Unary(then, of)) = body.last() else { return false };
         let Node::Binary(op, ..) = body[of.0 as usize] else { return false };
         let neither = (false, false);
-        super::kernel::joined((then, op), self.checked.types[of.0 as usize], self.level, neither)
-            .is_some()
+        ijk_kernels::tile::joined(
+            (then, op),
+            self.checked.types[of.0 as usize],
+            self.level,
+            neither,
+        )
+        .is_some()
     }
 
     /// Returns true if the value is computed by chains only, which need few registers.
@@ -361,7 +366,7 @@ impl Lowering<'_> {
         let footprint = self.layouts[base.buffer.0 as usize].footprint.as_ref();
         let origin = base.offset as i64;
         let range = |least, greatest| {
-            let check = super::kernel::in_range(self.level);
+            let check = ijk_kernels::tile::in_range(self.level);
             OffsetCheck::Range { least, greatest, check }
         };
         let Some(footprint) = footprint else { return range(1, 0) };

@@ -15,7 +15,6 @@ mod body;
 mod copies;
 mod explain;
 mod geometry;
-mod kernel;
 mod launch;
 mod lower;
 mod one_tile;
@@ -27,7 +26,7 @@ mod run;
 mod sorted;
 mod standing;
 
-pub(crate) use kernel::{
+pub(crate) use ijk_kernels::tile::{
     FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, binary, fault, fold,
     into_plane, moves, relative, scan, takes_splat, unary,
 };
@@ -38,7 +37,7 @@ pub(crate) use standing::StandingNest;
 
 use crate::check::{CheckedNest, Layout};
 use crate::error::Fault;
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
 use ijk_plan::plan::Nest;
 use ijk_types::Scalar;
 

@@ -3,11 +3,11 @@
 //! A [`Worker`](super::run::Worker) finds the extents, addresses and rows of each tile. If a nest has one, they are known
 //! when it is compiled, and finding them takes longer than a short tile.
 
-use super::kernel::{self, ChainRows, Destination, Fold, Link, TileKernel};
 use super::program::*;
 use crate::Few;
 use crate::copy::{Copier, CopySide, dense_strides};
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tile::{self, ChainRows, Destination, Fold, Link, TileKernel};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -201,7 +201,7 @@ impl OneTile {
                             });
                         }
                         let to = Destination { first: address(chain.dst), stream: false };
-                        kernel::chain(chain.level, chain.dtype, chain.rows, to, &mut links);
+                        tile::chain(chain.level, chain.dtype, chain.rows, to, &mut links);
                     }
                     TileCall::Index { iota, count, dst, start, step } => {
                         iota(*count, address(*dst).cast(), *start, *step);

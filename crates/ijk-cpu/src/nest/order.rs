@@ -1,7 +1,7 @@
 //! Order in which the values of a nest are combined.
 
 use crate::check::CheckedNest;
-use crate::tuning::time::COLUMNS_POINTS;
+use ijk_kernels::tuning::time::COLUMNS_POINTS;
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::Reducer;
 

@@ -1,16 +1,16 @@
 //! A compiled nest: a register program over tiles, and the sink of its value.
 
 use super::geometry::Geometry;
-use super::kernel::{
-    ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels,
-    TileKernel,
-};
 use super::one_tile::OneTile;
 use super::rows::{RowBases, RowSpec};
 use crate::Few;
 use crate::check::Footprint;
 use crate::copy::Copier;
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tile::{
+    ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels,
+    TileKernel,
+};
 use ijk_types::DType;
 
 /// Index of a pointer in the table of operands of instructions.

@@ -4,8 +4,8 @@
 //! carried to the next one, combined with its contents if there are any, and so on. For n values and runs of B the
 //! error is at most (B + log₂ n)·eps·Σ|x|. Results of chunks are combined pairwise.
 
-use super::kernel::FoldKernels;
 use super::program::{ReduceKernels, ReduceSpec};
+use ijk_kernels::tile::FoldKernels;
 
 /// The accumulators of one block of outputs.
 pub(super) struct Accumulators<'a> {

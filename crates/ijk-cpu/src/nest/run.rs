@@ -5,12 +5,12 @@ mod reduce;
 mod rows;
 mod tile;
 
-use super::kernel::fault;
 use super::program::*;
 use super::rows::List;
 use crate::copy::{CopySide, dense_strides, fence};
 use crate::runtime::pace::Pace;
 use crate::threads::Workers;
+use ijk_kernels::tile::fault;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 

@@ -13,8 +13,8 @@ use super::run::Worker;
 use crate::error::RunError;
 use crate::scratch::Scratch;
 use crate::threads::cut;
-use crate::tuning::time::TASKS_PER_THREAD;
-use crate::tuning::time::{
+use ijk_kernels::tuning::time::TASKS_PER_THREAD;
+use ijk_kernels::tuning::time::{
     LISTED_POINTS, MANY_THREADS, SORTED_ARRAY_BYTES, SORTED_ARRAY_BYTES_OF_FEW,
     SORTED_REGION_BYTES, SORTED_REGIONS, SORTED_REUSE, SORTED_ROWS,
 };

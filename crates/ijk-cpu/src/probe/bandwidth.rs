@@ -2,7 +2,7 @@
 
 use super::Bandwidth;
 use super::pool::best;
-use crate::simd::{Kernel, Level, Simd};
+use ijk_kernels::simd::{Kernel, Level, Simd};
 use ijk_tensor::advise_huge_pages;
 use std::hint::black_box;
 use std::mem::MaybeUninit;

@@ -1,7 +1,7 @@
 //! Estimated times of work: they determine the division among threads, never the order of summation.
 
 use super::{Bound, Probe, Rates, Work};
-use crate::tuning::time::{ABOVE_BOUND, HAND_OFF, HAND_OFFS};
+use ijk_kernels::tuning::time::{ABOVE_BOUND, HAND_OFF, HAND_OFFS};
 
 /// Estimated times on one thread.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ mod text;
 pub(crate) use costs::Costs;
 
 use crate::runtime::threads::Workers;
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
 use ijk_types::DType;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Peak arithmetic: chains of multiplications and additions in registers, enough of them to hide their latency.
 
 use super::pool::best;
-use crate::simd::{Kernel, Level, Number, Simd, Vector};
+use ijk_kernels::simd::{Kernel, Level, Number, Simd, Vector};
 use ijk_types::DType;
 use std::hint::black_box;
 use std::thread;

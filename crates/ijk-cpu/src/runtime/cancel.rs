@@ -1,6 +1,6 @@
 //! Cancellation of runs.
 
-use crate::tuning::time::INTERRUPT_INTERVAL;
+use ijk_kernels::tuning::time::INTERRUPT_INTERVAL;
 use ijk_tensor::fork::generation;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,7 +1,6 @@
 //! Execution environment of all steps: worker threads, cancellation, scratch memory, and prefetch of cache lines.
 
 pub(crate) mod cancel;
-pub(crate) mod lines;
 pub(crate) mod pace;
 mod pool;
 pub(crate) mod scratch;

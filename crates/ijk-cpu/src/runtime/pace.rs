@@ -1,7 +1,7 @@
 //! Checks for cancellation in long loops.
 
 use crate::runtime::threads::Workers;
-use crate::tuning::time::CANCEL_OPERATIONS;
+use ijk_kernels::tuning::time::CANCEL_OPERATIONS;
 
 /// Checks for cancellation in a long loop, at intervals.
 pub(crate) struct Pace<'a> {

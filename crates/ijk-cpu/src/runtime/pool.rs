@@ -6,7 +6,7 @@
 //!
 //! A forked child has none of its parent's threads, and starts its own.
 
-use crate::tuning::time::{SPIN, SPIN_POLLS, START_PAUSE, WAIT_INTERVAL, WAIT_POLLS};
+use ijk_kernels::tuning::time::{SPIN, SPIN_POLLS, START_PAUSE, WAIT_INTERVAL, WAIT_POLLS};
 use ijk_tensor::fork::{PerProcess, generation};
 use std::any::Any;
 use std::collections::VecDeque;

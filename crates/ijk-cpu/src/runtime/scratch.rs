@@ -2,7 +2,7 @@
 //!
 //! Page faults of new memory cost more than the work on it, so an engine keeps its buffers.
 
-use crate::tuning::time::{KEPT_BUFFERS, UNCOUNTED_BYTES};
+use ijk_kernels::tuning::time::{KEPT_BUFFERS, UNCOUNTED_BYTES};
 use ijk_tensor::advise_huge_pages;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::reserve;

@@ -2,7 +2,7 @@
 
 use crate::runtime::cancel::CancelToken;
 use crate::runtime::pool::WorkerPool;
-use crate::tuning::time::{
+use ijk_kernels::tuning::time::{
     CANCELLABLE_TASK_NANOSECONDS, DIVIDED_NANOSECONDS, TASK_NANOSECONDS, TASKS_PER_THREAD,
 };
 use smallvec::SmallVec;

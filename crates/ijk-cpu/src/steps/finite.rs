@@ -2,8 +2,8 @@
 
 use crate::check::Layout;
 use crate::runtime::threads::{Workers, cut};
-use crate::simd::{Kernel, Level, Simd};
-use crate::tuning::time::FINITE_PIECE;
+use ijk_kernels::simd::{Kernel, Level, Simd};
+use ijk_kernels::tuning::time::FINITE_PIECE;
 use ijk_types::DType;
 use std::sync::atomic::{AtomicBool, Ordering};
 

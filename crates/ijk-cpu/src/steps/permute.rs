@@ -4,10 +4,10 @@ use crate::check::{CheckedNest, Layout};
 use crate::copy::{Places, ShortAxis};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::origin::Origin;
-use crate::runtime::lines::LINE;
 use crate::runtime::threads::Workers;
-use crate::simd::Level;
-use crate::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS, PERMUTE_RUN_BYTES};
+use ijk_kernels::lines::LINE;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS, PERMUTE_RUN_BYTES};
 use ijk_plan::plan::{Nest, Node};
 
 /// A prepared permutation.

@@ -8,13 +8,13 @@ use crate::engine::compiled::CompileTarget;
 use crate::error::Fault;
 use crate::folds::{FoldsProgram, is_of_rows};
 use crate::nest;
-use crate::simd::Level;
 use crate::steps::narrow_product::NarrowProductProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
 use crate::steps::window::WindowProgram;
-use crate::tuning::order::{BRIEF_POINTS, SHORT_AXES_COPY_READS};
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::order::{BRIEF_POINTS, SHORT_AXES_COPY_READS};
 use ijk_plan::plan::{Contraction, Nest};
 
 /// A checked nest that is to be executed.

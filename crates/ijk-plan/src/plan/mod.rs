@@ -9,6 +9,8 @@ pub mod loops;
 use ijk_ir::core::Span;
 use ijk_types::{BinaryOp, DType, Monoid, Order, Reducer, Scalar, UnaryOp};
 
+pub use ijk_types::Then;
+
 /// Index of a [`Buffer`] in its [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub u32);
@@ -126,15 +128,6 @@ pub struct Window {
     pub buffer: BufferId,
     /// Stride along each axis of the sweep; 0 if every block has the same view.
     pub strides: Vec<isize>,
-}
-
-/// A function applied to `map(a, b)` before it is reduced: for distances, on differences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Then {
-    /// `x * x`.
-    Square,
-    /// `@abs x`.
-    Abs,
 }
 
 /// `c[batch, m, n] = reduce over k of map(a[batch, m, k], b[batch, k, n])`, each of batch, m, n, k

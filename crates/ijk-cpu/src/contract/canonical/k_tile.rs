@@ -2,7 +2,7 @@
 
 use crate::contract::canonical::bundle::Bundle;
 use crate::contract::canonical::ranges::{cut_at, pieces};
-use crate::tuning::order::{K_TILE_LEAST_LINES, K_TILE_LINES};
+use ijk_kernels::tuning::order::{K_TILE_LEAST_LINES, K_TILE_LINES};
 use std::ops::Range;
 
 /// The innermost two axes of k, if each operand is contiguous along one of them.

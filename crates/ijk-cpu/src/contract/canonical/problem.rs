@@ -2,8 +2,8 @@
 
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::k_tile::KTile;
-use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::word::ElementWord;
+use ijk_kernels::contraction::algebra::Algebra;
+use ijk_kernels::contraction::word::ElementWord;
 use ijk_types::DType;
 use std::ptr;
 

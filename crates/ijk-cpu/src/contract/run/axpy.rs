@@ -3,11 +3,11 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::gemv::{AXPY_ROWS, AxpyArgs};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
-use crate::tuning::order::KC;
-use crate::tuning::time::AXPY_SUM_BYTES;
+use ijk_kernels::contraction::gemv::{AXPY_ROWS, AxpyArgs};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::order::KC;
+use ijk_kernels::tuning::time::AXPY_SUM_BYTES;
 use std::ops::Range;
 
 /// Computes one batch for the steps `ks` of k.

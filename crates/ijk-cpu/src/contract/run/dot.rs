@@ -2,14 +2,14 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::gemv::{DotArgs, MOST_LANES, PairedDotArgs};
-use crate::contract::kernels::panel;
-use crate::contract::kernels::panel::Prepare;
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::gemv::{DotGemv, dot_kernel, dot_steps};
 use crate::runtime::scratch::Scratch;
-use crate::tuning::order::{DOT_ROWS, THIN_EXTENT};
+use ijk_kernels::contraction::gemv::{DotArgs, MOST_LANES, PairedDotArgs};
+use ijk_kernels::contraction::panel;
+use ijk_kernels::contraction::panel::Prepare;
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::order::{DOT_ROWS, THIN_EXTENT};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

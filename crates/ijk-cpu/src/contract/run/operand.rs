@@ -2,15 +2,15 @@
 
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::panel;
-use crate::contract::kernels::panel::{Flags, Prepare, Split};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::run::pack::PackSource;
 use crate::contract::select::in_place::InPlace;
 use crate::contract::select::k_blocks::KBlock;
-use crate::runtime::lines::LINE;
-use crate::tuning::order::SHORT_RUN;
+use ijk_kernels::contraction::panel;
+use ijk_kernels::contraction::panel::{Flags, Prepare, Split};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::lines::LINE;
+use ijk_kernels::tuning::order::SHORT_RUN;
 use std::ops::Range;
 
 /// Rows of the widest panel: 8 groups of 16, or 2 of 64.

@@ -3,9 +3,9 @@
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::point_offsets;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::microkernel::{MicroTile, Microkernel};
-use crate::contract::kernels::word::ElementWord;
-use crate::runtime::lines::{copy, prefetch_all};
+use ijk_kernels::contraction::microkernel::{MicroTile, Microkernel};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::lines::{copy, prefetch_all};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -77,7 +77,7 @@ impl<'a> TileRows<'a> {
     /// Computes a tile of those rows and of `columns`.
     ///
     /// # Safety
-    /// As for [`TileFn`](crate::contract::kernels::microkernel::TileFn), except `tile.out`; the output has these rows and columns.
+    /// As for [`TileFn`](ijk_kernels::contraction::microkernel::TileFn), except `tile.out`; the output has these rows and columns.
     #[inline]
     pub(crate) unsafe fn write<W: ElementWord>(
         &self,
@@ -103,7 +103,7 @@ impl<'a> TileRows<'a> {
 /// Computes a tile whose rows are not all contiguous in the output, by way of a contiguous one in scratch memory.
 ///
 /// # Safety
-/// As for [`TileFn`](crate::contract::kernels::microkernel::TileFn), with an output that has these rows and columns.
+/// As for [`TileFn`](ijk_kernels::contraction::microkernel::TileFn), with an output that has these rows and columns.
 #[inline(never)]
 unsafe fn scattered<W: ElementWord>(
     out: *mut W,

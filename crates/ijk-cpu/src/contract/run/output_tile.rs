@@ -7,7 +7,7 @@ use crate::contract::run::context::Context;
 use crate::contract::select::staged::StagedOutput;
 use crate::copy::{Copier, CopySide};
 use crate::runtime::scratch::Scratch;
-use crate::tuning::time::STAGED_CHUNK;
+use ijk_kernels::tuning::time::STAGED_CHUNK;
 use std::ops::Range;
 
 /// One part: rows and columns of a problem's output, with scratch memory for them.

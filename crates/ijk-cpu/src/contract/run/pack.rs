@@ -4,14 +4,14 @@
 
 use crate::Level;
 use crate::contract::canonical::bundle::{Bundle, TensorId};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::pack_job::PackJob;
 use crate::contract::select::k_blocks::Segment;
-use crate::runtime::lines::{copy, piece, prefetch_all_far};
-use crate::simd::Vector;
-use crate::simd::{Float, Kernel, Simd};
-use crate::tuning::order::SHORT_RUN;
-use crate::tuning::time::PACK_PREFETCH_STEPS;
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::lines::{copy, piece, prefetch_all_far};
+use ijk_kernels::simd::Vector;
+use ijk_kernels::simd::{Float, Kernel, Simd};
+use ijk_kernels::tuning::order::SHORT_RUN;
+use ijk_kernels::tuning::time::PACK_PREFETCH_STEPS;
 use std::ops::Range;
 
 /// Source of packing: the rows of a bundle at some steps of k.

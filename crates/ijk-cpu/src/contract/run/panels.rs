@@ -1,11 +1,11 @@
 //! Packed panels shared by all threads.
 
-use crate::contract::kernels::panel::Flags;
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::{PackedOperand, Panel, rows_of};
 use crate::contract::select::k_blocks::{KBlock, Round};
-use crate::tuning::time::PACK_TASK_BYTES;
+use ijk_kernels::contraction::panel::Flags;
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::time::PACK_TASK_BYTES;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 

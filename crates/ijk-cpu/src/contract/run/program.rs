@@ -7,9 +7,8 @@ use super::dot::{dot, dot_batches};
 use super::split_k::split_k;
 use super::thin::thin;
 use crate::Level;
+use crate::contract::canonical::algebra_of;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::word::{ElementWord, for_word};
 use crate::contract::select::algorithm::{Algorithm, splits_k};
 use crate::contract::select::explain::explain;
 use crate::contract::select::orient::orient;
@@ -19,7 +18,8 @@ use crate::explain::KernelChoice;
 use crate::probe::{Costs, Probe, Work};
 use crate::runtime::scratch::Need;
 use crate::runtime::threads::cut;
-use crate::tuning::time::{BATCH_TASKS_PER_THREAD, BATCHES_PER_THREAD, CANCEL_NANOSECONDS};
+use ijk_kernels::contraction::word::{ElementWord, for_word};
+use ijk_kernels::tuning::time::{BATCH_TASKS_PER_THREAD, BATCHES_PER_THREAD, CANCEL_NANOSECONDS};
 use ijk_plan::plan::Contraction;
 use ijk_types::DType;
 use std::ops::Range;
@@ -68,7 +68,7 @@ pub(crate) struct ContractProgram {
 impl ContractProgram {
     /// Prepares a contraction; `None` if it has no microkernels (see [`Contraction::supports`]).
     pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
-        let algebra = Algebra::find(level, task)?;
+        let algebra = algebra_of(level, task)?;
         let (problem, algorithm) = Algorithm::of(orient(task, algebra), level);
         let cost = costs.nanoseconds(&work(&problem, task.dtype));
         Some(Self { task: task.clone(), level, problem, algorithm, cost })

@@ -1,10 +1,9 @@
 //! An operand packed once for many contractions that share it: those of the blocks of a sweep.
 
 use crate::Level;
+use crate::contract::canonical::algebra_of;
 use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::word::{ElementWord, for_word};
 use crate::contract::run::blocked::with_panels;
 use crate::contract::run::context::Context;
 use crate::contract::run::operand::PackedOperand;
@@ -14,7 +13,8 @@ use crate::contract::select::gemv::{is_dot, is_thin};
 use crate::contract::select::k_blocks::{Round, one_round};
 use crate::contract::select::orient::orient;
 use crate::runtime::scratch::{Scratch, ScratchPool};
-use crate::tuning::order::SHARED_PADDING;
+use ijk_kernels::contraction::word::{ElementWord, for_word};
+use ijk_kernels::tuning::order::SHARED_PADDING;
 use ijk_plan::plan::{Base, Contraction};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub(crate) struct SharedOperandPart {
 impl SharedOperandGemm {
     /// The contraction, if packing an operand once pays.
     pub(crate) fn new(task: &Contraction, level: Level, same: SharedArgument) -> Option<Self> {
-        let algebra = Algebra::find(level, task)?;
+        let algebra = algebra_of(level, task)?;
         let problem = orient(task, algebra);
         let operand = match (same == SharedArgument::A) != problem.swapped {
             true => TensorId::Left,
@@ -74,7 +74,7 @@ impl SharedOperandGemm {
         part: &Contraction,
         level: Level,
     ) -> Option<SharedOperandPart> {
-        let problem = orient(part, Algebra::find(level, part)?);
+        let problem = orient(part, algebra_of(level, part)?);
         let (own, operand) = (&self.problem, self.operand);
         let alike = problem.swapped == own.swapped
             && problem.accumulate == own.accumulate

@@ -3,13 +3,13 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::small::{COLUMNS, NextBatch, SmallArgs, SmallFn};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
 use crate::contract::select::small::{LhsCopy, LhsParts, SmallGemm};
 use crate::copy::CopySide;
-use crate::tuning::order::{KC, SMALL_NARROW_LHS_BYTES};
-use crate::tuning::time::SMALL_TASK_COLUMNS;
+use ijk_kernels::contraction::small::{COLUMNS, NextBatch, SmallArgs, SmallFn};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::order::{KC, SMALL_NARROW_LHS_BYTES};
+use ijk_kernels::tuning::time::SMALL_TASK_COLUMNS;
 use std::array;
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -3,9 +3,9 @@
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::point_offsets;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::context::Context;
-use crate::tuning::order::{SPLIT_K_PARTS, SPLIT_K_STEPS};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::order::{SPLIT_K_PARTS, SPLIT_K_STEPS};
 use std::ops::Range;
 
 /// Computes parts of k in parallel, and combines them as a tree. `steps` executes some steps of k.

@@ -2,7 +2,9 @@
 
 use crate::contract::run::context::Context;
 use crate::runtime::threads::cut;
-use crate::tuning::time::{LAST_SPLITS, LEAST_TASKS_PER_THREAD, TASK_SHARED_PANELS, TASK_SHARES};
+use ijk_kernels::tuning::time::{
+    LAST_SPLITS, LEAST_TASKS_PER_THREAD, TASK_SHARED_PANELS, TASK_SHARES,
+};
 use std::ops::Range;
 
 /// Tasks of a round: each multiplies a range of panels by a range of the shared ones.

@@ -3,9 +3,9 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::thin::ThinArgs;
-use crate::contract::kernels::word::ElementWord;
-use crate::tuning::order::{KC, THIN_EXTENT};
+use ijk_kernels::contraction::thin::ThinArgs;
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::order::{KC, THIN_EXTENT};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

@@ -1,12 +1,12 @@
 //! Packing of rows whose steps are contiguous: blocks of both are transposed in registers.
 
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::pack_job::PackJob;
 use crate::contract::select::k_blocks::Segment;
-use crate::runtime::lines::prefetch;
-use crate::simd::Vector;
-use crate::simd::{Float, Simd};
-use crate::tuning::time::PACK_PREFETCH_BLOCKS;
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::lines::prefetch;
+use ijk_kernels::simd::Vector;
+use ijk_kernels::simd::{Float, Simd};
+use ijk_kernels::tuning::time::PACK_PREFETCH_BLOCKS;
 use std::ops::Range;
 
 impl<W: ElementWord> PackJob<'_, W> {

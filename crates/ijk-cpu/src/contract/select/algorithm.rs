@@ -6,7 +6,7 @@ use super::rows::in_units;
 use super::small::SmallGemm;
 use crate::Level;
 use crate::contract::canonical::problem::Problem;
-use crate::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
+use ijk_kernels::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
 
 /// Algorithm of a batch. It is matched once for each batch, or for a range of batches that are one call each: small
 /// batches take less time than an allocation or a virtual call.

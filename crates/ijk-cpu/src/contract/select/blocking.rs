@@ -3,15 +3,15 @@
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::even;
-use crate::contract::kernels::microkernel::{Microkernel, smallest};
-use crate::contract::kernels::panel::Prepare;
 use crate::contract::select::in_place::{UnpackedLhs, UnpackedRhs};
 use crate::contract::select::sharing::shares_lhs;
-use crate::tuning::order::{
+use ijk_kernels::contraction::microkernel::{Microkernel, smallest};
+use ijk_kernels::contraction::panel::Prepare;
+use ijk_kernels::tuning::order::{
     KC, L1_PANEL_BYTES, LONG_RUN, LONGEST_BLOCK, MANY_STEPS, PACK_RATIO, RESIDENT_LHS_BYTES,
     UNPACKED_LHS_BYTES, UNPACKED_RHS_PANELS,
 };
-use crate::tuning::time::{
+use ijk_kernels::tuning::time::{
     GROUP_COLUMN_PANELS, GROUP_OUTPUT_BYTES, GROUP_PANELS, OUT_OF_CACHE_RANGE_PANELS,
     OUT_OF_L2_BYTES, OUTPUT_STRIP_BYTES, RANGE_LHS_BYTES, RANGE_PANELS, SET_STRIDE_BYTES,
     TASK_PANELS, UNPACKED_BLOCK_BYTES, UNPACKED_LHS_ROWS,

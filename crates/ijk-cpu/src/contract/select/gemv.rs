@@ -2,9 +2,9 @@
 
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::gemv::{DotFn, STREAM_GROUPS};
-use crate::contract::kernels::panel::Prepare;
-use crate::tuning::order::{
+use ijk_kernels::contraction::gemv::{DotFn, STREAM_GROUPS};
+use ijk_kernels::contraction::panel::Prepare;
+use ijk_kernels::tuning::order::{
     AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_PREFETCH_BYTES, DOT_ROWS, DOT_STEP_BYTES,
     DOT_STREAM_BYTES, KC, MANY_STEPS, THIN_EXTENT, THIN_STEPS,
 };

@@ -2,12 +2,12 @@
 
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::microkernel::Microkernel;
-use crate::contract::kernels::panel::{Prepare, Split};
 use crate::contract::select::sharing::shares;
-use crate::tuning::order::{KC, LONG_RUN, WINDOW_LHS_BYTES};
-use crate::tuning::time::{SET_STRIDE_BYTES, UNPACKED_LHS_COLUMNS};
+use ijk_kernels::contraction::algebra::Algebra;
+use ijk_kernels::contraction::microkernel::Microkernel;
+use ijk_kernels::contraction::panel::{Prepare, Split};
+use ijk_kernels::tuning::order::{KC, LONG_RUN, WINDOW_LHS_BYTES};
+use ijk_kernels::tuning::time::{SET_STRIDE_BYTES, UNPACKED_LHS_COLUMNS};
 
 /// Layout of panels of an operand that are read in place.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use crate::contract::canonical::columns::point_offsets;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::{cut_at, pieces};
 use crate::contract::select::blocking::Blocking;
-use crate::tuning::order::KC;
+use ijk_kernels::tuning::order::KC;
 use std::ops::Range;
 
 /// A block of k: for each step, its offset in both operands.

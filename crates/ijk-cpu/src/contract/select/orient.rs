@@ -3,15 +3,15 @@
 use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::k_tile::KTile;
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::microkernel::Microkernel;
-use crate::contract::kernels::panel::Prepare;
 use crate::contract::select::gemv::is_thin;
 use crate::contract::select::in_place::are_windows;
 use crate::contract::select::rows::staged_order;
 use crate::contract::select::sharing::shares_lhs;
 use crate::contract::select::small::is_narrow;
-use crate::tuning::order::{
+use ijk_kernels::contraction::algebra::Algebra;
+use ijk_kernels::contraction::microkernel::Microkernel;
+use ijk_kernels::contraction::panel::Prepare;
+use ijk_kernels::tuning::order::{
     KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES, STRIDED_OUTPUT_COST,
     THIN_EXTENT, THIN_STEPS,
 };

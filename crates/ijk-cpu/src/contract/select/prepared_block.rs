@@ -8,7 +8,7 @@ use crate::contract::select::blocking::Blocking;
 use crate::contract::select::k_blocks::{Round, one_round};
 use crate::contract::select::staged::StagedOutput;
 use crate::contract::select::streamed::StreamedOutput;
-use crate::tuning::time::PREPARED_BLOCK_BYTES;
+use ijk_kernels::tuning::time::PREPARED_BLOCK_BYTES;
 
 /// Loop structure of such a problem for one thread, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::problem::Problem;
 use crate::copy::part;
-use crate::runtime::lines::LINE;
-use crate::tuning::order::{LONG_RUN, SHORT_AXIS, STAGED_BYTES, STAGED_INNER, UNIT_ROWS};
+use ijk_kernels::lines::LINE;
+use ijk_kernels::tuning::order::{LONG_RUN, SHORT_AXIS, STAGED_BYTES, STAGED_INNER, UNIT_ROWS};
 
 /// Rows in the order for a stage: the contiguous axis of lhs innermost, that of the output around it; `None` if they
 /// are the same axis, or no part is small enough.

@@ -6,7 +6,7 @@ use crate::contract::select::algorithm::{Algorithm, splits_k};
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::shared_block::SharedBlock;
 use crate::runtime::scratch::Need;
-use crate::tuning::order::{
+use ijk_kernels::tuning::order::{
     LONG_RUN, LONGEST_BLOCK, RESIDENT_LHS_BYTES, SPLIT_K_PARTS, SPLIT_K_STEPS, STAGED_BYTES,
 };
 

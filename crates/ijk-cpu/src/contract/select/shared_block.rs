@@ -3,7 +3,7 @@
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::streamed::StreamedOutput;
-use crate::tuning::order::{BLOCK_BYTES, KC, ROUND_BYTES};
+use ijk_kernels::tuning::order::{BLOCK_BYTES, KC, ROUND_BYTES};
 
 /// Blocking of the shared operand: the part of it that is packed at a time.
 pub(crate) struct SharedBlock {

@@ -2,8 +2,8 @@
 
 use crate::contract::canonical::bundle::Bundle;
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::algebra::Algebra;
-use crate::tuning::order::{KC, RESIDENT_LHS_BYTES, SHARE_RATIO};
+use ijk_kernels::contraction::algebra::Algebra;
+use ijk_kernels::tuning::order::{KC, RESIDENT_LHS_BYTES, SHARE_RATIO};
 
 /// Returns true if lhs panels of `rows` would be shared by threads.
 pub(crate) fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool {

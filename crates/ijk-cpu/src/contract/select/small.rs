@@ -3,17 +3,17 @@
 use crate::Level;
 use crate::contract::canonical::bundle::{Bundle, BundleAxis, TensorId};
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::algebra::Algebra;
-use crate::contract::kernels::panel::Prepare;
-use crate::contract::kernels::small::{COLUMNS, MOST_GROUPS};
 use crate::contract::select::gemv::is_dot;
 use crate::copy::Copier;
-use crate::runtime::lines::LINE;
-use crate::tuning::order::{
+use ijk_kernels::contraction::algebra::Algebra;
+use ijk_kernels::contraction::panel::Prepare;
+use ijk_kernels::contraction::small::{COLUMNS, MOST_GROUPS};
+use ijk_kernels::lines::LINE;
+use ijk_kernels::tuning::order::{
     KC, SMALL_BYTES, SMALL_COPIED_RUN, SMALL_LHS_BYTES, SMALL_NARROW_LHS_BYTES, SMALL_PARTS,
     SMALL_POINTS, SMALL_POINTS_OF_ONE_GROUP, SMALL_RHS_ONCE_BYTES,
 };
-use crate::tuning::time::SMALL_PREFETCH_BYTES;
+use ijk_kernels::tuning::time::SMALL_PREFETCH_BYTES;
 use smallvec::SmallVec;
 use std::array;
 

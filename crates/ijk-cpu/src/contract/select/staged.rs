@@ -11,8 +11,8 @@ use crate::contract::canonical::problem::Problem;
 use crate::contract::canonical::ranges::{blocks, even};
 use crate::contract::select::rows::least_lines;
 use crate::copy::{Places, ShortAxis};
-use crate::tuning::order::{LONG_RUN, STAGED_BYTES, STAGED_INNER};
-use crate::tuning::time::{STAGED_LEAST_BYTES, STAGED_PARTS_PER_THREAD};
+use ijk_kernels::tuning::order::{LONG_RUN, STAGED_BYTES, STAGED_INNER};
+use ijk_kernels::tuning::time::{STAGED_LEAST_BYTES, STAGED_PARTS_PER_THREAD};
 use std::ops::Range;
 
 /// Partition of rows into parts.

@@ -5,8 +5,8 @@
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::blocking::Blocking;
-use crate::tuning::order::LONG_RUN;
-use crate::tuning::time::{
+use ijk_kernels::tuning::order::LONG_RUN;
+use ijk_kernels::tuning::time::{
     STREAMED_COLUMNS, STREAMED_LONG_BYTES, STREAMED_OUTPUT_BYTES, STREAMED_PART_BYTES,
     STREAMED_ROWS, STREAMED_RUN_BYTES, STREAMED_STEPS,
 };

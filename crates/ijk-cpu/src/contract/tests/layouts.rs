@@ -2,7 +2,7 @@
 
 use super::kit::*;
 use crate::Level;
-use crate::contract::kernels::algebra::Algebra;
+use crate::contract::canonical::algebra_of;
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::orient::orient;
 use ijk_plan::plan::{ContractionAxis, Role};
@@ -172,9 +172,7 @@ fn windows_are_read_in_place() {
     for (size, expected) in sizes {
         let task = task(SUM[0], convolution(size, 1, false, false));
         for level in Level::available() {
-            let Some(algebra) = Algebra::find(level, &task) else {
-                panic!("there are microkernels")
-            };
+            let Some(algebra) = algebra_of(level, &task) else { panic!("there are microkernels") };
             let rich = !algebra.tiles.windows.is_empty();
             let problem = orient(&task, algebra);
             let across = Blocking::of(&problem, 2).unpacked_rhs;

@@ -1,7 +1,7 @@
 //! Matrices and batches of many sizes.
 
 use super::kit::*;
-use crate::tuning::order::SPLIT_K_STEPS;
+use ijk_kernels::tuning::order::SPLIT_K_STEPS;
 use ijk_plan::plan::Role;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Order of summation: long sums, threads, and error bounds.
 
 use super::kit::*;
-use crate::tuning::order::{KC, SPLIT_K_STEPS};
 use crate::{Level, Workers};
+use ijk_kernels::tuning::order::{KC, SPLIT_K_STEPS};
 use ijk_plan::plan::Role;
 use ijk_types::{BinaryOp, DType, Monoid, Scalar};
 

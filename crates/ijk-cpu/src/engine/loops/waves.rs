@@ -7,7 +7,7 @@
 use super::compile::{PassProgram, UpdateProgram, WaveProgram};
 use super::run::{LoopRun, Outcome};
 use crate::error::RunError;
-use crate::tuning::time::{WAVE_DIAGONALS, WAVE_ROWS};
+use ijk_kernels::tuning::time::{WAVE_DIAGONALS, WAVE_ROWS};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -2,13 +2,13 @@
 
 use super::merged::merged;
 use super::{Body, Operand};
-use crate::nest::kernel::{Compare, LinkOp, chains, streams};
 use crate::nest::lower::is_three;
 use crate::nest::program::{
     Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, ReduceSpec, Sink, Slot, Source,
 };
 use crate::nest::scalar_bits;
-use crate::tuning::time::{CHAIN_CALL_ROW, CHAIN_LONG_ROW};
+use ijk_kernels::tile::{Compare, LinkOp, chains, streams};
+use ijk_kernels::tuning::time::{CHAIN_CALL_ROW, CHAIN_LONG_ROW};
 use ijk_plan::plan::Node;
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp};
 

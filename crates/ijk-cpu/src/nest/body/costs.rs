@@ -1,7 +1,7 @@
 //! Estimated times of instructions.
 
-use crate::nest::kernel;
-use crate::tuning::time::{CHEAP_FUNCTION, SLOW_FUNCTION, SLOWEST_FUNCTION};
+use ijk_kernels::tile;
+use ijk_kernels::tuning::time::{CHEAP_FUNCTION, SLOW_FUNCTION, SLOWEST_FUNCTION};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
 pub(in crate::nest) fn unary_cost(op: UnaryOp) -> f64 {
@@ -13,5 +13,5 @@ pub(in crate::nest) fn unary_cost(op: UnaryOp) -> f64 {
 }
 
 pub(in crate::nest) fn binary_cost(op: BinaryOp, t: DType) -> f64 {
-    if kernel::is_dear(op, t) { SLOWEST_FUNCTION } else { CHEAP_FUNCTION }
+    if tile::is_dear(op, t) { SLOWEST_FUNCTION } else { CHEAP_FUNCTION }
 }

@@ -2,10 +2,10 @@
 
 use super::{Body, Operand};
 use crate::error::Fault;
-use crate::nest::kernel::{self, moves};
 use crate::nest::lower::place;
 use crate::nest::program::{Instruction, Over, Slot};
-use crate::tuning::time::{CHEAP_FUNCTION, GATHERED_POINT};
+use ijk_kernels::tile::{self, moves};
+use ijk_kernels::tuning::time::{CHEAP_FUNCTION, GATHERED_POINT};
 use ijk_plan::plan::{Base, Node, NodeId};
 use ijk_types::{BinaryOp, DType};
 
@@ -15,7 +15,7 @@ impl Body<'_> {
         let inner: Vec<i64> = self.geometry.inner.iter().map(|&a| steps[a]).collect();
         let over = if inner.iter().all(|&s| s == 0) { Over::One } else { Over::Points };
         let dst = self.register(DType::I64, over)?;
-        let iota = kernel::iota(self.lowering.level);
+        let iota = tile::iota(self.lowering.level);
         self.push(Instruction::Index { dst, constant, steps, inner, iota, over });
         self.finished.nanoseconds += if over == Over::Points { CHEAP_FUNCTION } else { 0.0 };
         Ok(Operand { slot: dst, dtype: DType::I64, over })

@@ -3,11 +3,11 @@
 use super::{Body, Operand};
 use crate::copy::Copier;
 use crate::error::Fault;
-use crate::lines::AHEAD;
 use crate::nest::geometry::Axis;
 use crate::nest::lower::{is_dense, place};
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
-use crate::tuning::time::{
+use ijk_kernels::lines::AHEAD;
+use ijk_kernels::tuning::time::{
     CHAIN_CALL_ROW, CHAIN_LONG_ROW, KERNEL_CALL_ROW, LOADED_POINT, LOADS_PREFETCH_BYTES,
     PACKED_POINT,
 };

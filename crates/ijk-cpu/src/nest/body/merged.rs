@@ -4,9 +4,9 @@
 //! the loads of a block overlap the arithmetic of all its functions.
 
 use super::chains::{Growing, Step};
-use crate::nest::kernel::LinkOp;
 use crate::nest::program::{Instruction, LONGEST, OUT, Over, Slot, Source};
-use crate::tuning::time::CHAIN_LONG_ROW;
+use ijk_kernels::tile::LinkOp;
+use ijk_kernels::tuning::time::CHAIN_LONG_ROW;
 use ijk_types::DType;
 
 /// Merges chains whose values a later one reads, unless an instruction in between does. `needed` is the number of

@@ -2,9 +2,9 @@
 
 use super::{Body, Operand};
 use crate::error::Fault;
-use crate::nest::kernel::moves;
 use crate::nest::program::{Instruction, OUT, Over, Slot};
-use crate::tuning::time::CHEAP_FUNCTION;
+use ijk_kernels::tile::moves;
+use ijk_kernels::tuning::time::CHEAP_FUNCTION;
 
 impl Body<'_> {
     pub(super) fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {

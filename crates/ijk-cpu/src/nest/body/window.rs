@@ -1,9 +1,9 @@
 //! Fusion of the comparisons `0 <= value` and `value < end`, a bounds check, to one instruction.
 
-use super::super::kernel::within;
 use super::{Body, Operand};
 use crate::error::Fault;
-use crate::tuning::time::CHEAP_FUNCTION;
+use ijk_kernels::tile::within;
+use ijk_kernels::tuning::time::CHEAP_FUNCTION;
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar};
 

@@ -1,15 +1,17 @@
 //! Lowering of a row pattern to the program of a worker.
 
 use super::super::body::{self, Body};
-use super::super::kernel::{self, TileKernel};
 use super::super::lower::Lowering;
 use super::super::scalar_bits;
 use super::program::{Choice, RepeatedRow, RowOperand, RowProgram, RowStep};
 use super::{ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
 use crate::copy::Copier;
 use crate::error::Fault;
-use crate::tuning::order::INDEXED_ROW_PIECE_BYTES;
-use crate::tuning::time::{CHEAP_FUNCTION, LOADED_POINT, NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES};
+use ijk_kernels::tile::{self, TileKernel};
+use ijk_kernels::tuning::order::INDEXED_ROW_PIECE_BYTES;
+use ijk_kernels::tuning::time::{
+    CHEAP_FUNCTION, LOADED_POINT, NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES,
+};
 use ijk_plan::plan::{Base, Load, Node, NodeId};
 use ijk_types::{BinaryOp, DType, UnaryOp, scalar};
 use smallvec::SmallVec;
@@ -47,9 +49,9 @@ impl RowPattern {
         let out = &lowering.layouts[nest.store.base.buffer.0 as usize];
         let affine = nest.store.offset.is_none() && length * dtype.size() >= NON_TEMPORAL_ROW_BYTES;
         let streams = out.streams && affine && self.combine.is_none();
-        let fold = |m| kernel::fold(m, dtype, *level).ok_or(Fault::Types);
+        let fold = |m| tile::fold(m, dtype, *level).ok_or(Fault::Types);
         let fold = self.combine.map(fold).transpose()?;
-        let splat = kernel::moves(dtype, *level).splat;
+        let splat = tile::moves(dtype, *level).splat;
         let exact = self.combine.filter(|_| fold.is_some_and(|fold| !fold.rounds));
         let fresh = self.combine.filter(|_| self.fill.is_some());
         let single = self.fill.is_some() || self.along;
@@ -60,7 +62,7 @@ impl RowPattern {
             sources,
             scalars,
             program,
-            ascends: kernel::ascends(*level),
+            ascends: tile::ascends(*level),
             writable: nest.store.offset.map(|_| check(lowering, nest.store.base, length)),
             length,
             size: dtype.size(),
@@ -68,7 +70,7 @@ impl RowPattern {
             fold,
             many,
             along: self.along,
-            fresh: fresh.and_then(|m| kernel::binary(m.op(), dtype, *level, true, false)),
+            fresh: fresh.and_then(|m| tile::binary(m.op(), dtype, *level, true, false)),
             apart: exact.map(|m| (scalar_bits(scalar::identity(m, dtype)), splat)),
             stream: streams.then(|| Copier::streaming(dtype, *level)),
             registers: 0,
@@ -85,12 +87,12 @@ impl RowPattern {
     ) -> Option<ManyRows> {
         let (monoid, level) = (self.combine?, lowering.level);
         if self.run.is_empty() {
-            let kernel = ManyKernel::Values(kernel::fold(monoid, dtype, level)?.at);
+            let kernel = ManyKernel::Values(tile::fold(monoid, dtype, level)?.at);
             return Some(ManyRows { kernel, number: Some(0) });
         }
         let Node::Binary(BinaryOp::Mul, ..) = lowering.nest.body[self.value.0 as usize] else {
             let plain = program.value == RowOperand::Source(0);
-            let kernel = ManyKernel::Rows(kernel::fold_rows_to(monoid, dtype, level)?);
+            let kernel = ManyKernel::Rows(tile::fold_rows_to(monoid, dtype, level)?);
             return plain.then_some(ManyRows { kernel, number: None });
         };
         let [RowStep::Map { sources: [a, b, _], .. }] = program.steps[..] else { return None };
@@ -99,7 +101,7 @@ impl RowPattern {
             | (RowOperand::Scalar(n), RowOperand::Source(0)) => n,
             _ => return None,
         };
-        let kernel = ManyKernel::Rows(kernel::fold_scaled_rows(monoid, dtype, level)?);
+        let kernel = ManyKernel::Rows(tile::fold_scaled_rows(monoid, dtype, level)?);
         Some(ManyRows { kernel, number: Some(scale) })
     }
 }
@@ -210,7 +212,7 @@ impl<'a, 'b> Maker<'a, 'b> {
             Node::Binary(op, a, b) => self.binary(op, (a, b), n),
             Node::Select(c, a, b) => {
                 let t = self.type_of(n);
-                let moves = kernel::moves(t, level);
+                let moves = tile::moves(t, level);
                 let [condition, yes, no] = self.operands_of([c, a, b])?;
                 self.nanoseconds += CHEAP_FUNCTION;
                 if condition.is_one() {
@@ -273,7 +275,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         self.nanoseconds += body::unary_cost(op);
         let joined = self.last.take().filter(|_| self.uses[x.0 as usize] == 1);
         let joined =
-            joined.and_then(|(first, t, splats)| kernel::joined((op, first), t, level, splats));
+            joined.and_then(|(first, t, splats)| tile::joined((op, first), t, level, splats));
         if let (Some(joined), Some(RowStep::Map { kernel, dst, .. })) =
             (joined, self.program.steps.last_mut())
             && *dst == a
@@ -281,7 +283,7 @@ impl<'a, 'b> Maker<'a, 'b> {
             *kernel = joined;
             return Ok(a);
         }
-        let kernel = kernel::unary(op, t, level).ok_or(Fault::Types)?;
+        let kernel = tile::unary(op, t, level).ok_or(Fault::Types)?;
         let dst = self.register(self.type_of(n), [x]);
         self.map(kernel, dst, [a; 3]);
         Ok(dst)
@@ -300,11 +302,11 @@ impl<'a, 'b> Maker<'a, 'b> {
         };
         let (level, t) = (self.lowering.level, self.type_of(a.0 as usize));
         let [mut x, mut y] = self.operands_of([a, b])?;
-        if !kernel::takes_splat(op, t) {
+        if !tile::takes_splat(op, t) {
             (x, y) = (self.spread(x, t), self.spread(y, t));
         }
         let splats = (x.is_one(), y.is_one());
-        let kernel = kernel::binary(op, t, level, splats.0, splats.1).ok_or(Fault::Types)?;
+        let kernel = tile::binary(op, t, level, splats.0, splats.1).ok_or(Fault::Types)?;
         self.nanoseconds += body::binary_cost(op, t);
         let dst = self.register(self.type_of(n), [a, b]);
         self.release([x, y], [a, b]);
@@ -356,7 +358,7 @@ impl<'a, 'b> Maker<'a, 'b> {
             return operand;
         }
         let dst = self.register::<0>(t, []);
-        let kernel: TileKernel = kernel::moves(t, self.lowering.level).splat;
+        let kernel: TileKernel = tile::moves(t, self.lowering.level).splat;
         self.map(kernel, dst, [operand; 3]);
         dst
     }

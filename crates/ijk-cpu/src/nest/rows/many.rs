@@ -2,10 +2,10 @@
 
 use super::run::{Batch, RowBases};
 use super::{ManyKernel, ManyRows, RowSpec};
-use crate::lines::LINE;
-use crate::nest::kernel::RowsTo;
 use crate::nest::program::OffsetCheck;
-use crate::tuning::time::PICKED_ROWS;
+use ijk_kernels::lines::LINE;
+use ijk_kernels::tile::RowsTo;
+use ijk_kernels::tuning::time::PICKED_ROWS;
 use std::ops::Range;
 
 /// Offsets and scalars of consecutive rows.

@@ -22,10 +22,10 @@ pub(super) use program::RowProgram;
 pub(super) use run::{Batch, RowBases};
 pub(super) use table::{List, Table};
 
-use super::kernel::{Ascends, CombineAt, FoldKernels, FoldRowsTo, TileKernel};
 use super::program::{OffsetCheck, Slot};
 use crate::copy::Copier;
-use crate::tuning::time::CANCEL_ELEMENTS;
+use ijk_kernels::tile::{Ascends, CombineAt, FoldKernels, FoldRowsTo, TileKernel};
+use ijk_kernels::tuning::time::CANCEL_ELEMENTS;
 use smallvec::SmallVec;
 use std::ops::Range;
 

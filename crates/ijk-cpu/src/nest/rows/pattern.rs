@@ -2,7 +2,7 @@
 
 use super::super::lower::Lowering;
 use super::super::order::{Order, order};
-use crate::tuning::order::{INDEXED_ROW_LENGTH, INDEXED_ROW_SOURCES, INDEXED_ROW_SUM};
+use ijk_kernels::tuning::order::{INDEXED_ROW_LENGTH, INDEXED_ROW_SOURCES, INDEXED_ROW_SUM};
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 

@@ -1,9 +1,9 @@
 //! The program of a row: kernels over its elements, one piece that fits L1 at a time.
 
-use super::super::kernel::TileKernel;
 use super::RowSpec;
 use super::run::{Batch, RowBases};
-use crate::tuning::order::INDEXED_ROW_PIECE_BYTES;
+use ijk_kernels::tile::TileKernel;
+use ijk_kernels::tuning::order::INDEXED_ROW_PIECE_BYTES;
 
 /// Computes a row from rows of arrays and from scalars.
 #[derive(Clone, Debug, Default)]

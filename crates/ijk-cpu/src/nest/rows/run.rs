@@ -2,8 +2,8 @@
 
 use super::RowSpec;
 use super::program::Piece;
-use crate::lines::{LINE, prefetch, prefetch_all};
-use crate::tuning::time::{ROW_PREFETCH_DISTANCE, ROW_PREFETCH_LINES};
+use ijk_kernels::lines::{LINE, prefetch, prefetch_all};
+use ijk_kernels::tuning::time::{ROW_PREFETCH_DISTANCE, ROW_PREFETCH_LINES};
 use smallvec::SmallVec;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Lists of rows, to move them later in another order.
 
 use super::{Batch, RowSpec};
-use crate::nest::kernel::Ascends;
+use ijk_kernels::tile::Ascends;
 use smallvec::SmallVec;
 
 /// Memory for rows, by columns as in a [`Batch`].

@@ -1,8 +1,8 @@
 //! Execution of chains: all rows of a tile at once, or strip by strip with other work in between.
 
 use super::Worker;
-use crate::nest::kernel::{self, ChainFold, ChainRows, Destination, FoldTo, Link};
 use crate::nest::program::{Chain, ChainLink, LONGEST, Over};
+use ijk_kernels::tile::{self, ChainFold, ChainRows, Destination, FoldTo, Link};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl Worker<'_> {
                 let (first, count) = (start + column, most.min(length - column));
                 let (strip, to) = (ChainRows::one(count), place(first));
                 // SAFETY: guaranteed by the caller; operands have a row's elements from its start on, or one.
-                unsafe { kernel::chain(chain.level, chain.dtype, strip, to, &mut links) };
+                unsafe { tile::chain(chain.level, chain.dtype, strip, to, &mut links) };
                 then(first, count);
                 links.iter_mut().for_each(|link| link.advance(count));
             }
@@ -84,7 +84,7 @@ impl Worker<'_> {
             }
         }
         // SAFETY: guaranteed by the caller; operands have the elements of each row, or one.
-        unsafe { kernel::chain(chain.level, chain.dtype, of, to, links) };
+        unsafe { tile::chain(chain.level, chain.dtype, of, to, links) };
     }
 
     /// Folds rows of the value of a chain.
@@ -105,7 +105,7 @@ impl Worker<'_> {
         }
         let of = ChainRows { count: rows.len(), length, step: 0 };
         // SAFETY: guaranteed by the caller; operands have the elements of each row, or one.
-        unsafe { kernel::fold_chain(chain.level, chain.dtype, of, to, &links) };
+        unsafe { tile::fold_chain(chain.level, chain.dtype, of, to, &links) };
     }
 
     /// Sets the links, with their operands at the start of a row.

@@ -1,10 +1,10 @@
 //! Execution of reductions: tiles to accumulators, and accumulators to the output.
 
-use super::super::kernel::{FoldKernels, any_of, fault};
 use super::super::program::*;
 use super::super::reduce::Accumulators;
 use super::{Axes, Worker};
 use crate::copy::{Copier, CopySide, dense_strides};
+use ijk_kernels::tile::{FoldKernels, any_of, fault};
 use smallvec::smallvec;
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Execution of the rows of a tile.
 
-use super::super::kernel::{all_hold, fault};
 use super::super::program::{OffsetCheck, Slot};
 use super::super::reduce::Accumulators;
 use super::super::rows::{Batch, RowBases, RowSpec};
 use super::{Worker, check_offsets};
+use ijk_kernels::tile::{all_hold, fault};
 
 impl Worker<'_> {
     /// The rows of the present tile and their origins, if all offsets are in bounds; otherwise a fault is recorded.

@@ -1,14 +1,14 @@
 //! Execution of a tile's program: loads, then instructions, strip by strip with other work in between.
 
-use super::super::kernel::{
-    Destination, FoldTo, TileKernel, all_hold, folded_length, folds_chain, streams,
-};
 use super::super::program::*;
 use super::super::reduce::Accumulators;
 use super::{Axes, Worker, check_offsets};
 use crate::copy::{CopySide, dense_strides};
-use crate::lines::{LINE, prefetch_all_far};
-use crate::tuning::time::{CHAIN_STRIP, TILE_STRIP};
+use ijk_kernels::lines::{LINE, prefetch_all_far};
+use ijk_kernels::tile::{
+    Destination, FoldTo, TileKernel, all_hold, folded_length, folds_chain, streams,
+};
+use ijk_kernels::tuning::time::{CHAIN_STRIP, TILE_STRIP};
 use smallvec::smallvec;
 
 impl<'a> Worker<'a> {

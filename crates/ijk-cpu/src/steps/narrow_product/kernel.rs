@@ -4,7 +4,7 @@
 //! multiplies two panels, and writes the sums of a tile of `ROWS` by `COLUMNS`.
 
 use super::pack::{NarrowPacking, NarrowSums, pack_rows, packing, summing};
-use crate::simd::{Level, leveled};
+use ijk_kernels::simd::{Level, leveled};
 
 /// Rows of a tile.
 pub(super) const ROWS: usize = 12;
@@ -191,7 +191,7 @@ mod wide {
     //! Kernels of AVX-512 VNNI and BF16.
 
     use super::{COLUMNS, Format, NarrowMicrokernel, ROWS, Tile, TileStart};
-    use crate::simd::{Kind, Level};
+    use ijk_kernels::simd::{Kind, Level};
     use std::arch::x86_64::*;
 
     /// The kernel of a format, if the level and the processor have its instruction.

@@ -1,7 +1,7 @@
 //! Packing of operands in panels of groups.
 
 use super::kernel::Format;
-use crate::simd::leveled;
+use ijk_kernels::simd::leveled;
 
 /// An operand: its first element, and the offsets in bytes of its rows (or columns) and steps.
 #[derive(Clone, Copy)]

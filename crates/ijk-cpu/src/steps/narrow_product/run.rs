@@ -4,11 +4,11 @@ use super::NarrowProductProgram;
 use super::kernel::{COLUMNS, Format, ROWS, Tile, TileStart};
 use super::pack::{PanelSource, pitch};
 use crate::error::RunError;
-use crate::runtime::lines::prefetch_all_far;
 use crate::runtime::scratch::ScratchPool;
 use crate::runtime::threads::{Workers, cut};
-use crate::tuning::order::NARROW_GROUPS;
-use crate::tuning::time::{
+use ijk_kernels::lines::prefetch_all_far;
+use ijk_kernels::tuning::order::NARROW_GROUPS;
+use ijk_kernels::tuning::time::{
     NARROW_COLUMNS, NARROW_GROUP, NARROW_ROWS, NARROW_SHARED_BYTES, PACKED_PANELS, UNITS_PER_THREAD,
 };
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use super::kernel::{COLUMNS, Format, ROWS, Tile, TileStart, kernels};
 use super::pack::PanelSource;
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
 
 /// Packs both operands and multiplies them; returns the sums of the first rows and columns.
 fn product(

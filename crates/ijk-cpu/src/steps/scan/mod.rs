@@ -9,8 +9,8 @@ mod relative;
 mod run;
 mod strand;
 
-use crate::tuning::order::{SCAN_CUT_POINTS, SCAN_STRANDS};
-use crate::tuning::time::SCAN_VALUE;
+use ijk_kernels::tuning::order::{SCAN_CUT_POINTS, SCAN_STRANDS};
+use ijk_kernels::tuning::time::SCAN_VALUE;
 pub(crate) use relative::RelativeProgram;
 
 use crate::copy::Copier;
@@ -18,7 +18,7 @@ use crate::error::Fault;
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::{FoldKernels, ScanKernels, TileKernel, fold, moves, scalar_bits, scan};
 use crate::origin::Origin;
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
 use ijk_plan::plan::Scan;
 use ijk_types::scalar;
 use smallvec::SmallVec;

@@ -5,8 +5,8 @@ use crate::explain::{KernelChoice, Reason};
 use crate::nest::{RelativeScan, relative};
 use crate::origin::Origin;
 use crate::runtime::threads::Workers;
-use crate::simd::Level;
-use crate::tuning::time::RELATIVE_SCAN_VALUE;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::time::RELATIVE_SCAN_VALUE;
 use ijk_plan::plan::{Levels, Scan};
 use smallvec::SmallVec;
 

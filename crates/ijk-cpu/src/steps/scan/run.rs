@@ -7,7 +7,7 @@ use crate::error::RunError;
 use crate::nest::ScanRows;
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::Workers;
-use crate::tuning::order::SCAN_BLOCK;
+use ijk_kernels::tuning::order::SCAN_BLOCK;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,7 +1,7 @@
 //! Units of a scan: a row, or adjacent rows.
 
 use super::ScanRowAxis;
-use crate::tuning::order::{SCAN_BLOCK, SCAN_CHUNK_BYTES, STRAND_BYTES, STRAND_LEAST_BYTES};
+use ijk_kernels::tuning::order::{SCAN_BLOCK, SCAN_CHUNK_BYTES, STRAND_BYTES, STRAND_LEAST_BYTES};
 use smallvec::SmallVec;
 
 /// Layout of the values of a strand.

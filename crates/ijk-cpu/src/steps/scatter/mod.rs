@@ -10,9 +10,11 @@ use crate::check::CheckedNest;
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::{IntoPlane, into_plane};
 use crate::origin::Origin;
-use crate::simd::Level;
-use crate::tuning::order::{SCATTER_BYTES, SCATTER_LONG_ROW, SCATTER_PIECE, SCATTER_SHORT_ROW};
-use crate::tuning::time::SCATTER_ELEMENT;
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::order::{
+    SCATTER_BYTES, SCATTER_LONG_ROW, SCATTER_PIECE, SCATTER_SHORT_ROW,
+};
+use ijk_kernels::tuning::time::SCATTER_ELEMENT;
 use ijk_plan::plan::{Nest, Node, Start};
 use ijk_types::Reducer;
 use smallvec::SmallVec;

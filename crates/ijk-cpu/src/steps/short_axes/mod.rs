@@ -12,13 +12,12 @@
 //! Each output sums its steps in the order of the domain, with separate rounding of each operation if the nest requires
 //! it.
 
-mod kernel;
 mod run;
 mod shape;
 mod tables;
 mod worth;
 
-use crate::tuning::order::SHORT_AXES_STEPS;
+use ijk_kernels::tuning::order::SHORT_AXES_STEPS;
 pub(crate) use worth::{is_brief, is_nest, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
@@ -26,10 +25,10 @@ use crate::copy::Copier;
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
-use crate::simd::Level;
+use ijk_kernels::short_axes::{Kernels, OffsetTables, ShortAxesFn};
+use ijk_kernels::simd::Level;
 use ijk_plan::plan::{Nest, NestAxis, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
-use kernel::{Kernels, ShortAxesFn};
 use shape::{ProductAxis, RunShape};
 use tables::OperandCopy;
 
@@ -48,22 +47,6 @@ pub(crate) struct ShortAxesProgram {
     /// Value of a missing operand.
     one: [u64; 2],
     cost: f64,
-}
-
-/// Tables of offsets in elements.
-#[derive(Clone, Debug)]
-struct OffsetTables {
-    /// Offsets of rows in left, right and out, as sums of an outer and an inner table.
-    outer: Vec<[isize; 3]>,
-    inner: Vec<[isize; 3]>,
-    /// Offsets of columns in right and out.
-    columns: Vec<[isize; 2]>,
-    /// Offsets of steps in left and right.
-    steps: Vec<[isize; 2]>,
-    /// Elements of the run.
-    run: usize,
-    /// Elements that are computed at a time.
-    piece: usize,
 }
 
 impl ShortAxesProgram {
@@ -103,7 +86,7 @@ impl ShortAxesProgram {
         if alone && shape.sums_neighbours() && !nest.sequential {
             return None;
         }
-        let kernel = kernels.choose(nest, shape.right_runs);
+        let kernel = kernels.choose(nest.reduce.is_some(), nest.sequential, shape.right_runs);
         let origin = |load: usize| Origin::new(nest.loads[load].base, t.size());
         let mut origins = loads.map(|load| load.map(origin));
         if shape.swapped {

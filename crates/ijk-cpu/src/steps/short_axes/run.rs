@@ -1,22 +1,19 @@
 //! Execution of sums of products.
 
 use super::ShortAxesProgram;
-use super::kernel::ShortAxesArgs;
 use super::tables::{CopyMethod, OperandCopy};
 use crate::copy::CopySide;
 use crate::error::RunError;
 use crate::runtime::scratch::{Need, Scratch, ScratchPool};
 use crate::runtime::threads::Workers;
-use crate::tuning::time::{SHORT_AXES_COPY, STACK_BYTES};
+use ijk_kernels::short_axes::ShortAxesArgs;
+use ijk_kernels::tuning::time::{SHORT_AXES_COPY, STACK_BYTES};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Memory on the stack for copies.
 #[repr(align(64))]
 struct Near(MaybeUninit<[u8; STACK_BYTES]>);
-
-// SAFETY: the kernel writes only rows that its caller owns, and otherwise reads.
-unsafe impl Sync for ShortAxesArgs<'_> {}
 
 impl ShortAxesProgram {
     /// Executes the sums.

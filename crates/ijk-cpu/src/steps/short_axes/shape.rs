@@ -1,7 +1,7 @@
 //! Selection of the axes of the run, and of the operands that are copied for it.
 
-use crate::tuning::order::{SHORT_AXES_COLUMNS, SHORT_AXES_COPIED};
-use crate::tuning::time::SHORT_AXES_COPY;
+use ijk_kernels::tuning::order::{SHORT_AXES_COLUMNS, SHORT_AXES_COPIED};
+use ijk_kernels::tuning::time::SHORT_AXES_COPY;
 
 /// An axis with its strides in left, right and out, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

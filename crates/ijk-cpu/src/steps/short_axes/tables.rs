@@ -1,12 +1,12 @@
 //! Offsets of all rows, columns and steps, and copies of operands.
 
-use super::OffsetTables;
 use super::shape::{Copied, ProductAxis, RunShape};
 use crate::Level;
 use crate::copy::{Places, ShortAxis, dense_strides};
 use crate::table;
-use crate::tuning::order::{SHORT_AXES_INNER_ROWS, SHORT_AXES_OUTER_ROWS};
-use crate::tuning::time::{SHORT_AXES_PIECE, SHORT_AXES_PLANE, SHORT_AXES_TABLED};
+use ijk_kernels::short_axes::OffsetTables;
+use ijk_kernels::tuning::order::{SHORT_AXES_INNER_ROWS, SHORT_AXES_OUTER_ROWS};
+use ijk_kernels::tuning::time::{SHORT_AXES_PIECE, SHORT_AXES_PLANE, SHORT_AXES_TABLED};
 
 /// Copy of an operand before the sum.
 #[derive(Clone, Debug)]

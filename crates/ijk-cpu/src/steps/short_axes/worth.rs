@@ -2,7 +2,7 @@
 
 use crate::check::CheckedNest;
 use crate::folds::LEAST;
-use crate::tuning::order::{
+use ijk_kernels::tuning::order::{
     BRIEF_POINTS, BRIEF_PRODUCT_POINTS, OUTER_PRODUCT_POINTS, OUTER_PRODUCT_RATIO,
     OUTER_PRODUCT_RUN, SHORT_AXES_BATCHED, SHORT_AXES_FEW, SHORT_AXES_FEW_STEPS,
 };

@@ -2,7 +2,7 @@
 
 use super::items::sort;
 use super::key::{Key, Keyed};
-use crate::simd::{Level, leveled};
+use ijk_kernels::simd::{Level, leveled};
 
 /// Values that are tested at once against what would replace the last of those kept.
 const STRIP: usize = 64;

@@ -6,9 +6,9 @@ use crate::contract::SharedOperandPart;
 use crate::engine::compiled::{CompileTarget, Compiled};
 use crate::error::Fault;
 use crate::runtime::threads::Workers;
-use crate::simd::Level;
 use crate::steps::Program;
 use crate::steps::finite::all_finite;
+use ijk_kernels::simd::Level;
 use ijk_plan::plan::{BufferId, Contraction, Narrow, Sweep};
 
 /// Compiled bodies with less work than the whole one.

@@ -4,7 +4,6 @@
 //! the outputs in a few registers combine all taps one after another, each read in place, along an axis along which the
 //! output is contiguous. The taps of each output are in the order of the domain.
 
-mod kernel;
 mod pattern;
 mod run;
 
@@ -12,12 +11,12 @@ use crate::check::CheckedNest;
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
-use crate::simd::Level;
-use crate::tuning::order::WINDOW_TAPS;
-use crate::tuning::time::{WINDOW_OUTPUT, WINDOW_PIECE, WINDOW_TAP};
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::order::WINDOW_TAPS;
+use ijk_kernels::tuning::time::{WINDOW_OUTPUT, WINDOW_PIECE, WINDOW_TAP};
+use ijk_kernels::window::{self, WindowFn};
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::scalar;
-use kernel::WindowFn;
 use pattern::WindowPattern;
 use smallvec::SmallVec;
 
@@ -65,7 +64,7 @@ impl WindowProgram {
             [a.strides[axis], second, nest.store.strides[axis]].map(|n| n.wrapping_mul(size))
         };
         let steps = strides(pattern.row);
-        let kernel = kernel::find(
+        let kernel = window::find(
             t,
             pattern.map,
             pattern.reduce,

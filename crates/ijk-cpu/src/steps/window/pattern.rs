@@ -1,7 +1,7 @@
 //! Pattern of nests that reduce over windows.
 
 use crate::check::CheckedNest;
-use crate::tuning::order::{DISJOINT_WINDOW_TAPS, WINDOW_TAPS};
+use ijk_kernels::tuning::order::{DISJOINT_WINDOW_TAPS, WINDOW_TAPS};
 use ijk_plan::plan::{Nest, Node, NodeId};
 use ijk_types::{BinaryOp, Monoid, Reducer};
 

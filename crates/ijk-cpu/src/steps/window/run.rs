@@ -1,9 +1,9 @@
 //! Execution of nests over windows.
 
 use super::WindowProgram;
-use super::kernel::WindowArgs;
 use crate::runtime::threads::Workers;
-use crate::tuning::time::WINDOW_ROWS;
+use ijk_kernels::tuning::time::WINDOW_ROWS;
+use ijk_kernels::window::WindowArgs;
 use smallvec::SmallVec;
 use std::ops::Range;
 

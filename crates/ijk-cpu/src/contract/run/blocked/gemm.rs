@@ -8,7 +8,7 @@ use crate::contract::run::operand::PackedOperand;
 use crate::contract::run::output::OutputRows;
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::symmetric::SymmetricOutput;
-use crate::tuning::time::GROUP_PANELS;
+use ijk_kernels::tuning::time::GROUP_PANELS;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::ptr;

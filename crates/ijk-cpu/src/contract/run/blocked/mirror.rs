@@ -8,7 +8,7 @@ use crate::contract::run::blocked::gemm::Gemm;
 use crate::contract::run::operand::Panel;
 use crate::contract::select::symmetric::SymmetricOutput;
 use crate::copy::{Copier, CopySide};
-use crate::tuning::time::MIRRORED_SIDE;
+use ijk_kernels::tuning::time::MIRRORED_SIDE;
 use std::ops::Range;
 
 impl Gemm<'_> {

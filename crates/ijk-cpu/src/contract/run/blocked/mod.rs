@@ -31,13 +31,13 @@ mod tiles;
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::{Problem, TensorPointers};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::Gemm;
 use crate::contract::run::context::Context;
 use crate::contract::run::panels::SharedPanels;
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::prepared_block::PreparedBlock;
 use crate::runtime::threads::cut;
+use ijk_kernels::contraction::word::ElementWord;
 use std::ops::Range;
 
 /// Computes one batch for the steps `ks` of k. The first block overwrites the output unless the problem accumulates.

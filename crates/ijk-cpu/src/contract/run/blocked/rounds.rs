@@ -2,7 +2,6 @@
 
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::ranges::blocks;
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::Gemm;
 use crate::contract::run::operand::rows_of;
 use crate::contract::run::panels::SharedPanels;
@@ -11,7 +10,8 @@ use crate::contract::select::blocking::Blocking;
 use crate::contract::select::k_blocks::rounds;
 use crate::contract::select::shared_block::SharedBlock;
 use crate::contract::select::streamed::StreamedOutput;
-use crate::tuning::time::{SEPARATE_PANELS, SEPARATE_POINTS};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::time::{SEPARATE_PANELS, SEPARATE_POINTS};
 use std::ops::Range;
 
 impl<'a> Gemm<'a> {

@@ -2,15 +2,15 @@
 
 use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::columns::ColumnOffsets;
-use crate::contract::kernels::microkernel::Microkernel;
-use crate::contract::kernels::panel::Flags;
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::{Gemm, PanelGroup, PrefetchLines, TileOutput};
 use crate::contract::run::operand::{PackedOperand, Panel};
 use crate::contract::run::output::OutputRows;
 use crate::contract::run::panels::SharedPanels;
 use crate::contract::select::blocking::Blocking;
 use crate::contract::select::k_blocks::KBlock;
+use ijk_kernels::contraction::microkernel::Microkernel;
+use ijk_kernels::contraction::panel::Flags;
+use ijk_kernels::contraction::word::ElementWord;
 use std::ops::Range;
 
 impl<'a> Gemm<'a> {

@@ -3,7 +3,6 @@
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::problem::TensorPointers;
 use crate::contract::canonical::ranges::blocks;
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::{Gemm, TileOutput};
 use crate::contract::run::operand::Panel;
 use crate::contract::run::output::OutputRows;
@@ -12,6 +11,7 @@ use crate::contract::run::panels::SharedPanels;
 use crate::contract::select::staged::StagedOutput;
 use crate::contract::select::streamed::StreamedOutput;
 use crate::copy::fence;
+use ijk_kernels::contraction::word::ElementWord;
 use std::ops::Range;
 
 impl<'a> Gemm<'a> {

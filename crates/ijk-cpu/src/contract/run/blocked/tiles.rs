@@ -3,13 +3,13 @@
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::columns::ColumnOffsets;
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::microkernel::{MicroTile, Microkernel, smallest};
-use crate::contract::kernels::word::ElementWord;
 use crate::contract::run::blocked::gemm::{Gemm, PanelGroup, PrefetchLines, TileOutput};
 use crate::contract::run::operand::Panel;
 use crate::contract::run::output::TileRows;
 use crate::contract::select::k_blocks::KBlock;
-use crate::tuning::time::PREFETCHED_PANELS;
+use ijk_kernels::contraction::microkernel::{MicroTile, Microkernel, smallest};
+use ijk_kernels::contraction::word::ElementWord;
+use ijk_kernels::tuning::time::PREFETCHED_PANELS;
 use std::ptr;
 
 impl<'a> Gemm<'a> {

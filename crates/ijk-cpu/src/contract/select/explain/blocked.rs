@@ -10,10 +10,10 @@ use crate::contract::select::shared_block::SharedBlock;
 use crate::contract::select::staged::StagedOutput;
 use crate::contract::select::streamed::StreamedOutput;
 use crate::explain::{KernelChoice, Reason, Relation, level_of, limit};
-use crate::tuning::order::{
+use ijk_kernels::tuning::order::{
     KC, L1_PANEL_BYTES, RESIDENT_LHS_BYTES, UNPACKED_LHS_BYTES, UNPACKED_RHS_PANELS,
 };
-use crate::tuning::time::{
+use ijk_kernels::tuning::time::{
     RANGE_LHS_BYTES, SET_STRIDE_BYTES, STREAMED_OUTPUT_BYTES, UNPACKED_BLOCK_BYTES,
     UNPACKED_LHS_COLUMNS,
 };

@@ -4,10 +4,10 @@ use crate::contract::canonical::bundle::TensorId;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::gemv::{dot_steps, fills_no_microkernel};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
-use crate::tuning::order::{
+use ijk_kernels::tuning::order::{
     AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_ROWS, MANY_STEPS, THIN_EXTENT, THIN_STEPS,
 };
-use crate::tuning::time::AXPY_SUM_BYTES;
+use ijk_kernels::tuning::time::AXPY_SUM_BYTES;
 
 /// Dot products in one call of a microkernel.
 pub(super) fn dot_in_one_call(problem: &Problem) -> KernelChoice {

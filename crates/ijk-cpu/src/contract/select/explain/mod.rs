@@ -8,8 +8,8 @@ use crate::Level;
 use crate::contract::canonical::problem::Problem;
 use crate::contract::select::algorithm::{Algorithm, splits_k};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
-use crate::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
-use crate::tuning::time::BATCHES_PER_THREAD;
+use ijk_kernels::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
+use ijk_kernels::tuning::time::BATCHES_PER_THREAD;
 
 /// The choice of an algorithm for a problem whose work is divided among `threads` threads.
 pub(crate) fn explain(

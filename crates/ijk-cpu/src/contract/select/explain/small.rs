@@ -3,11 +3,11 @@
 use crate::Level;
 use crate::contract::canonical::bundle::{Bundle, TensorId};
 use crate::contract::canonical::problem::Problem;
-use crate::contract::kernels::panel::Prepare;
 use crate::contract::select::gemv::is_dot;
 use crate::contract::select::small::{LhsCopy, LhsParts, SmallGemm, columns, is_narrow};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
-use crate::tuning::order::{
+use ijk_kernels::contraction::panel::Prepare;
+use ijk_kernels::tuning::order::{
     KC, SMALL_BYTES, SMALL_LHS_BYTES, SMALL_PARTS, SMALL_POINTS, SMALL_POINTS_OF_ONE_GROUP,
     SMALL_RHS_ONCE_BYTES,
 };
@@ -137,7 +137,7 @@ fn bytes(a: &Bundle, b: &Bundle, size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::kernels::algebra::Algebra;
+    use crate::contract::canonical::algebra_of;
     use crate::contract::select::orient::orient;
     use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role};
     use ijk_types::{BinaryOp, DType, Monoid};
@@ -184,7 +184,7 @@ mod tests {
         let mut counts = [0; 2];
         for layout in 0..8 {
             let task = product(dtype, extents, layout);
-            let Some(algebra) = Algebra::find(level, &task) else { continue };
+            let Some(algebra) = algebra_of(level, &task) else { continue };
             let problem = orient(&task, algebra);
             let is_small = SmallGemm::of(&problem, level).is_some();
             let obstacle = obstacle(&problem, level);

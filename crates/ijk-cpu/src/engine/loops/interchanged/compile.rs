@@ -4,7 +4,7 @@ use super::Interchanged;
 use super::calls::CallBuilder;
 use super::draft::Draft;
 use super::layout::BlockLayout;
-use crate::simd::Level;
+use ijk_kernels::simd::Level;
 use ijk_plan::plan::loops::{LoopBuffer, PassLoop, PassStep, PassUpdate};
 
 /// The program of a loop; none unless every row of a pass is a function of the same row.

@@ -5,8 +5,8 @@ use super::draft::{Draft, Use};
 use super::{Pack, PackReads, Stream};
 use crate::copy::Copier;
 use crate::engine::loops::address::MovingWindow;
-use crate::simd::Level;
-use crate::tuning::time::{
+use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::time::{
     INTERCHANGED_PACK_BYTES, INTERCHANGED_PACK_ROWS, INTERCHANGED_PASSES, INTERCHANGED_REACH,
     INTERCHANGED_ROW_BYTES, INTERCHANGED_ROWS,
 };

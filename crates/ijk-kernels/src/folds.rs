@@ -1,0 +1,450 @@
+//! Folds of rows in registers.
+
+use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
+use crate::simd::{Float, Kernel, Level, Number, Simd};
+use crate::tuning::order::ROW_FOLD_PIECE;
+use ijk_types::{DType, Monoid};
+use std::marker::PhantomData;
+
+/// Function of each value that is folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// The value.
+    Element,
+    /// Its absolute value.
+    Magnitude,
+    /// Its square.
+    Square,
+}
+
+/// Value whose function is folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// An element.
+    One,
+    /// Difference of an element from one value for each row.
+    Centre,
+    /// Difference of an element from the corresponding one of another array.
+    Pair,
+    /// Product of an element with the corresponding one of another array.
+    Product,
+}
+
+/// Folds the terms of some rows, one row after another, and writes the results.
+///
+/// # Safety
+/// The machine supports the level of the kernel. For each row `x` has [`RowLayout::length`] contiguous elements, at least
+/// [`LEAST`]; `other` has as many, or one, according to the kernel; `out` has room for one that no other thread
+/// accesses. `steps` are the strides of rows.
+pub type FoldFn = unsafe fn(rows: &RowLayout, count: usize, at: Tensors);
+
+/// The least length of a row: no vector is longer.
+pub const LEAST: usize = 16;
+
+/// Layout that all rows share.
+#[derive(Clone, Copy, Debug)]
+pub struct RowLayout {
+    /// Elements of a row.
+    pub length: usize,
+    /// Prefetch distance in bytes; 0 for the elements that are read next.
+    pub ahead: isize,
+    /// Stride of rows in each tensor, in bytes.
+    pub steps: [isize; 3],
+    /// The identity of the monoid, as bits of the element type.
+    pub identity: u64,
+}
+
+/// Addresses of the first element of a row in each tensor.
+#[derive(Clone, Copy)]
+pub struct Tensors {
+    pub x: *const u8,
+    pub other: *const u8,
+    pub out: *mut u8,
+}
+
+// SAFETY: these are only pointers; code that dereferences them guarantees access.
+unsafe impl Sync for Tensors {}
+
+impl Tensors {
+    /// Addresses advanced by an offset in bytes in each tensor.
+    #[inline(always)]
+    pub fn further(self, [x, other, out]: [isize; 3]) -> Self {
+        Self {
+            x: self.x.wrapping_offset(x),
+            other: self.other.wrapping_offset(other),
+            out: self.out.wrapping_offset(out),
+        }
+    }
+}
+
+/// Operations that differ between floats and integers.
+trait Kind<V: Number> {
+    fn magnitude(x: V) -> V;
+    fn most(x: V, y: V) -> V;
+    fn least(x: V, y: V) -> V;
+    /// Fold of all lanes.
+    fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element;
+}
+
+/// Floats propagate NaN.
+struct FloatKind;
+/// Integers wrap.
+struct IntegerKind;
+
+impl<V: Float> Kind<V> for FloatKind {
+    #[inline(always)]
+    fn magnitude(x: V) -> V {
+        x.abs()
+    }
+    #[inline(always)]
+    fn most(x: V, y: V) -> V {
+        x.max_nan(y)
+    }
+    #[inline(always)]
+    fn least(x: V, y: V) -> V {
+        x.min_nan(y)
+    }
+    #[inline(always)]
+    fn across(mut x: V, join: impl Fn(V, V) -> V) -> V::Element {
+        // In registers: by way of memory, each row would stall on its stores.
+        for _ in 0..V::LANES.trailing_zeros() {
+            let (even, odd) = x.deinterleave(x);
+            x = join(even, odd);
+        }
+        first(x)
+    }
+}
+
+impl<V: Number> Kind<V> for IntegerKind {
+    #[inline(always)]
+    fn magnitude(x: V) -> V {
+        x
+    }
+    #[inline(always)]
+    fn most(x: V, y: V) -> V {
+        x.max(y)
+    }
+    #[inline(always)]
+    fn least(x: V, y: V) -> V {
+        x.min(y)
+    }
+    #[inline(always)]
+    fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element {
+        let mut lanes = [first(x); 2 * LEAST];
+        // SAFETY: there is room for two vectors.
+        unsafe {
+            for half in (0..V::LANES.trailing_zeros()).rev().map(|n| 1 << n) {
+                let whole = if half == V::LANES / 2 { x } else { V::load(lanes.as_ptr()) };
+                whole.store(lanes.as_mut_ptr());
+                let upper = V::load(lanes.as_ptr().add(half));
+                join(whole, upper).store(lanes.as_mut_ptr());
+            }
+        }
+        lanes[0]
+    }
+}
+
+/// The first lane.
+#[inline(always)]
+fn first<V: Number>(x: V) -> V::Element {
+    let mut lane = std::mem::MaybeUninit::<V::Element>::uninit();
+    // SAFETY: one element is written, and then read.
+    unsafe {
+        x.store_partial(lane.as_mut_ptr(), 1);
+        lane.assume_init()
+    }
+}
+
+/// Combination of terms.
+trait Combiner<V> {
+    /// True if `join(x, x)` is `x`.
+    const IDEMPOTENT: bool;
+    fn join(x: V, y: V) -> V;
+}
+
+struct Add;
+struct Max<K>(PhantomData<K>);
+struct Min<K>(PhantomData<K>);
+
+impl<V: Number> Combiner<V> for Add {
+    const IDEMPOTENT: bool = false;
+    #[inline(always)]
+    fn join(x: V, y: V) -> V {
+        x.add(y)
+    }
+}
+
+impl<V: Number, K: Kind<V>> Combiner<V> for Max<K> {
+    const IDEMPOTENT: bool = true;
+    #[inline(always)]
+    fn join(x: V, y: V) -> V {
+        K::most(x, y)
+    }
+}
+
+impl<V: Number, K: Kind<V>> Combiner<V> for Min<K> {
+    const IDEMPOTENT: bool = true;
+    #[inline(always)]
+    fn join(x: V, y: V) -> V {
+        K::least(x, y)
+    }
+}
+
+/// # Safety
+/// As for [`FoldFn`].
+unsafe fn folds<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>(
+    rows: &RowLayout,
+    count: usize,
+    at: Tensors,
+) {
+    // SAFETY: the caller guarantees that the machine supports the level.
+    let simd = unsafe { V::Simd::assume() };
+    simd.vectorize(Folds::<V, K, J, TERM, OF> { rows, count, at, kind: PhantomData });
+}
+
+struct Folds<'a, V, K, J, const TERM: u8, const OF: u8> {
+    rows: &'a RowLayout,
+    count: usize,
+    at: Tensors,
+    kind: PhantomData<(V, K, J)>,
+}
+
+/// A row, with the other operand.
+#[derive(Clone, Copy)]
+struct Row<V: Number> {
+    x: *const V::Element,
+    other: *const V::Element,
+    /// The subtracted element in each lane, if it is one for the whole row.
+    centre: V,
+}
+
+/// Accumulators of a row: enough to hide the latency of an addition. They fix the order of summation, like the
+/// thresholds of [`order`](crate::tuning::order).
+const CHAINS: usize = 4;
+
+impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
+    for Folds<'_, V, K, J, TERM, OF>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Simd>(self, _: L) {
+        const { assert!(V::LANES <= LEAST && V::LANES.is_power_of_two()) };
+        let mut at = self.at;
+        // SAFETY: only `folds` constructs these, and its caller guarantees the contract.
+        unsafe {
+            let simd = V::Simd::assume();
+            let identity = (&raw const self.rows.identity).cast::<V::Element>().read();
+            let identity = V::splat(simd, identity);
+            for _ in 0..self.count {
+                let other = at.other.cast::<V::Element>();
+                let centre =
+                    if OF == Of::Centre as u8 { V::splat(simd, other.read()) } else { identity };
+                let row = Row { x: at.x.cast(), other, centre };
+                let fold = self.row(row, identity);
+                at.out.cast::<V::Element>().write(K::across(fold, J::join));
+                at = at.further(self.rows.steps);
+            }
+        }
+    }
+}
+
+impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
+    Folds<'_, V, K, J, TERM, OF>
+{
+    /// Fold of a row, not yet across lanes: of pieces, combined pairwise.
+    ///
+    /// # Safety
+    /// As for [`FoldFn`], for that row.
+    #[inline(always)]
+    unsafe fn row(&self, row: Row<V>, identity: V) -> V {
+        let length = self.rows.length;
+        if length <= ROW_FOLD_PIECE {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.piece(row, 0..length, identity) };
+        }
+        // Binary counter: bit `level` of `taken` is set if the level has a fold of `1 << level` pieces.
+        let mut levels = [identity; usize::BITS as usize];
+        let mut taken = 0usize;
+        for start in (0..length).step_by(ROW_FOLD_PIECE) {
+            // SAFETY: guaranteed by the caller.
+            let mut fold =
+                unsafe { self.piece(row, start..length.min(start + ROW_FOLD_PIECE), identity) };
+            for level in levels.iter().take(taken.trailing_ones() as usize) {
+                fold = J::join(*level, fold);
+            }
+            levels[taken.trailing_ones() as usize] = fold;
+            taken += 1;
+        }
+        let held = (0..usize::BITS as usize).filter(|level| taken >> level & 1 == 1);
+        let held = held.map(|level| levels[level]);
+        held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
+    }
+
+    /// Fold of a part of a row, not yet across lanes.
+    ///
+    /// # Safety
+    /// As for [`FoldFn`], for that row.
+    #[inline(always)]
+    unsafe fn piece(&self, row: Row<V>, part: std::ops::Range<usize>, identity: V) -> V {
+        let mut sums = [identity; CHAINS];
+        let (mut at, end) = (part.start, part.end);
+        // SAFETY: guaranteed by the caller; elements are within the part.
+        unsafe {
+            while at + CHAINS * V::LANES <= end {
+                self.ask(row.x.wrapping_add(at));
+                for (n, sum) in sums.iter_mut().enumerate() {
+                    *sum = J::join(*sum, self.term(row, at + n * V::LANES));
+                }
+                at += CHAINS * V::LANES;
+            }
+            for sum in &mut sums[..CHAINS - 1] {
+                if at + V::LANES <= end {
+                    *sum = J::join(*sum, self.term(row, at));
+                    at += V::LANES;
+                }
+            }
+            if at < end {
+                let rest = match J::IDEMPOTENT {
+                    // A row has at least a vector, and elements before the part belong to the row.
+                    true => self.term(row, end - V::LANES),
+                    false => self.rest(row, at, end - at),
+                };
+                sums[CHAINS - 1] = J::join(sums[CHAINS - 1], rest);
+            }
+        }
+        J::join(J::join(sums[0], sums[2]), J::join(sums[1], sums[3]))
+    }
+
+    /// Prefetches the elements after a strip, or those at the prefetch distance.
+    #[inline(always)]
+    fn ask(&self, strip: *const V::Element) {
+        let strip = strip.cast::<u8>();
+        for at in (0..CHAINS * V::LANES * size_of::<V::Element>()).step_by(LINE) {
+            match self.rows.ahead {
+                0 => prefetch(strip.wrapping_add(AHEAD + at)),
+                ahead => prefetch_far(strip.wrapping_offset(ahead).wrapping_add(at)),
+            }
+        }
+    }
+
+    /// Terms of a vector of elements.
+    ///
+    /// # Safety
+    /// The row has them.
+    #[inline(always)]
+    unsafe fn term(&self, row: Row<V>, at: usize) -> V {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
+            let other = if paired { V::load(row.other.add(at)) } else { row.centre };
+            term::<V, K, TERM, OF>(V::load(row.x.add(at)), other)
+        }
+    }
+
+    /// Terms of `count` elements; the other lanes are 0.
+    ///
+    /// # Safety
+    /// The row has them.
+    #[inline(always)]
+    unsafe fn rest(&self, row: Row<V>, at: usize, count: usize) -> V {
+        // SAFETY: guaranteed by the caller; there is room for a vector.
+        unsafe {
+            let other = match OF {
+                _ if OF == Of::Pair as u8 || OF == Of::Product as u8 => {
+                    V::load_partial(row.other.add(at), count)
+                }
+                _ if OF == Of::Centre as u8 => {
+                    V::load_partial([row.other.read(); LEAST].as_ptr(), count)
+                }
+                _ => row.centre,
+            };
+            term::<V, K, TERM, OF>(V::load_partial(row.x.add(at), count), other)
+        }
+    }
+}
+
+/// The term of each lane.
+#[inline(always)]
+fn term<V: Number, K: Kind<V>, const TERM: u8, const OF: u8>(x: V, other: V) -> V {
+    let x = match OF {
+        _ if OF == Of::One as u8 => x,
+        _ if OF == Of::Product as u8 => x.mul(other),
+        _ => x.sub(other),
+    };
+    match TERM {
+        _ if TERM == Term::Square as u8 => x.mul(x),
+        _ if TERM == Term::Magnitude as u8 => K::magnitude(x),
+        _ => x,
+    }
+}
+
+/// The kernel of a fold, if it exists.
+pub fn find(t: DType, how: (Monoid, Term, Of), level: Level) -> Option<FoldFn> {
+    level.run(Find { t, how })
+}
+
+struct Find {
+    t: DType,
+    how: (Monoid, Term, Of),
+}
+
+impl Kernel for Find {
+    type Output = Option<FoldFn>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Option<FoldFn> {
+        if !S::SPECIAL_KERNELS {
+            return None;
+        }
+        match self.t {
+            DType::F32 => self.joined::<S::F32, FloatKind>(),
+            DType::F64 => self.joined::<S::F64, FloatKind>(),
+            // The magnitude of the minimum overflows; integers use tiles instead.
+            _ if self.how.1 == Term::Magnitude => None,
+            DType::I32 => self.joined::<S::I32, IntegerKind>(),
+            DType::I64 => self.joined::<S::I64, IntegerKind>(),
+            _ => None,
+        }
+    }
+}
+
+impl Find {
+    fn joined<V: Number, K: Kind<V>>(&self) -> Option<FoldFn> {
+        match self.how.0 {
+            Monoid::Add => Some(self.termed::<V, K, Add>()),
+            Monoid::Max => self.extreme::<V, K, Max<K>>(),
+            Monoid::Min => self.extreme::<V, K, Min<K>>(),
+            _ => None,
+        }
+    }
+
+    /// Maxima and minima of elements, magnitudes and distances. Nests compute those of other terms, with the same results.
+    fn extreme<V: Number, K: Kind<V>, J: Combiner<V>>(&self) -> Option<FoldFn> {
+        const ELEMENT: u8 = Term::Element as u8;
+        const MAGNITUDE: u8 = Term::Magnitude as u8;
+        match (self.how.1, self.how.2) {
+            (Term::Element, Of::One) => Some(folds::<V, K, J, ELEMENT, { Of::One as u8 }>),
+            (Term::Magnitude, Of::One) => Some(folds::<V, K, J, MAGNITUDE, { Of::One as u8 }>),
+            (Term::Magnitude, Of::Pair) => Some(folds::<V, K, J, MAGNITUDE, { Of::Pair as u8 }>),
+            _ => None,
+        }
+    }
+
+    fn termed<V: Number, K: Kind<V>, J: Combiner<V>>(&self) -> FoldFn {
+        match self.how.1 {
+            Term::Element => self.of::<V, K, J, { Term::Element as u8 }>(),
+            Term::Magnitude => self.of::<V, K, J, { Term::Magnitude as u8 }>(),
+            Term::Square => self.of::<V, K, J, { Term::Square as u8 }>(),
+        }
+    }
+
+    fn of<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8>(&self) -> FoldFn {
+        match self.how.2 {
+            Of::One => folds::<V, K, J, TERM, { Of::One as u8 }>,
+            Of::Centre => folds::<V, K, J, TERM, { Of::Centre as u8 }>,
+            Of::Pair => folds::<V, K, J, TERM, { Of::Pair as u8 }>,
+            Of::Product => folds::<V, K, J, TERM, { Of::Product as u8 }>,
+        }
+    }
+}
