@@ -309,11 +309,7 @@ pub(super) unsafe fn blocks<B: Block>(
     let size = size_of::<B::Word>();
     let rows = Cuts::new(rows, B::SIDE, size, src.addr(), src_strides[1]);
     let columns = Cuts::new(columns, B::SIDE, size, dst.addr(), dst_strides[0]);
-    let block = |r: usize, c: usize| {
-        let (to, from) = (at::<u8>(dst, dst_strides, r, c).cast_mut(), at(src, src_strides, r, c));
-        // SAFETY: guaranteed by the caller, for blocks within the plane.
-        unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
-    };
+    let strides = (dst_strides, src_strides);
     let near =
         dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= TRANSPOSE_NEAR_BYTES;
     if near || columns.count < TRANSPOSE_PANEL {
@@ -321,7 +317,8 @@ pub(super) unsafe fn blocks<B: Block>(
         for c in 0..columns.count {
             let c = columns.at(c);
             for r in 0..rows.count {
-                block(rows.at(r), c);
+                // SAFETY: guaranteed by the caller, for blocks within the plane.
+                unsafe { block::<B>((dst, src), strides, rows.at(r), c) };
             }
         }
         return;
@@ -332,10 +329,28 @@ pub(super) unsafe fn blocks<B: Block>(
             let r = rows.at(r);
             let panel = first..columns.count.min(first + TRANSPOSE_PANEL);
             for c in panel {
-                block(r, columns.at(c));
+                // SAFETY: guaranteed by the caller, for blocks within the plane.
+                unsafe { block::<B>((dst, src), strides, r, columns.at(c)) };
             }
         }
     }
+}
+
+/// Transposes the block whose first element is in row `r` and column `c`.
+///
+/// # Safety
+/// As for [`transpose`], for a block within the plane.
+#[inline(always)]
+unsafe fn block<B: Block>(
+    (dst, src): (*mut u8, *const u8),
+    (to, from): ([isize; 2], [isize; 2]),
+    r: usize,
+    c: usize,
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        B::transpose(at::<u8>(dst, to, r, c).cast_mut(), to[0], at(src, from, r, c), from[1])
+    };
 }
 
 /// Copies with non-temporal stores of whole cache lines.
