@@ -76,11 +76,13 @@ impl Level {
     }
 
     /// Instruction set, for tables of functions compiled for each.
+    #[doc(hidden)]
     pub fn kind(self) -> Kind {
         self.0
     }
 
     /// Runs a kernel compiled for this level.
+    #[doc(hidden)]
     #[inline]
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
