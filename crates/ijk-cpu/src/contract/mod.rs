@@ -1,9 +1,9 @@
 //! Contraction: `c = reduce over k of map(a, b)` for bundles of axes with any strides, optionally combined with the
 //! previous contents of `c`.
 //!
-//! Rooms, none of which imports from one below it in this list:
+//! Microkernels, and the set of them for a pair of map and reduction, are in [`ijk_kernels::contraction`]. Rooms, none of
+//! which imports from one below it in this list:
 //!
-//! * [`kernels`](ijk_kernels::contraction): microkernels, and the set of them for a pair of map and reduction.
 //! * [`canonical`]: the contraction as four bundles of axes (batch, m, n, k) with the strides of lhs, rhs and output.
 //! * [`select`]: the operand that fills the lanes, the algorithm (one ordered table in [`select::algorithm`]), blocking,
 //!   what is packed or read in place, and whether the output is staged in scratch memory.
