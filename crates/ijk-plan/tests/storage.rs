@@ -46,3 +46,12 @@ fn thin_operands_are_made_alike() {
         }
     }
 }
+
+#[test]
+fn matrices_of_a_batch_are_whole_in_temporaries() {
+    let source = "((+(bif*bjf)~ijb . ^ijb~ijb) | I) . +(ijb*bjg)~big";
+    let (shape, strides): (&[u64], &[isize]) = (&[4, 128, 32], &[4096, 32, 1]);
+    let plan = planned(source, &[(shape, strides); 3]);
+    let kernels: Vec<Kernel> = plan.steps.iter().map(Step::kernel).collect();
+    assert_eq!(kernels, [Kernel::Contract, Kernel::Map, Kernel::Contract], "{plan}");
+}

@@ -68,7 +68,8 @@ fn match_operands(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
         let own: Vec<usize> = (0..rank).collect();
         let mut votes: Vec<(Vec<usize>, u64)> = Vec::new();
         for stmt in &graph.statements {
-            for order in orders(graph, stmt, array) {
+            let wishes = orders(graph, stmt, array).into_iter().chain(batch_first(stmt, array));
+            for order in wishes {
                 match votes.iter_mut().find(|(other, _)| *other == order) {
                     Some((_, count)) => *count = count.saturating_add(stmt.points()),
                     None => votes.push((order, stmt.points())),
@@ -106,6 +107,36 @@ fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
     };
     let others = all.iter().filter(|(other, _)| *other != array);
     others.filter_map(|(other, axes)| order(*other, axes.as_ref()?)).collect()
+}
+
+/// The axis order of an array of a batch of contractions that has the axes of the batch first, as the kernels read and
+/// write matrices: with them innermost, each matrix would be copied.
+fn batch_first(stmt: &Stmt, array: ArrayId) -> Option<Vec<usize>> {
+    let kept = stmt.kept_axes();
+    let is_reduced = |axis: &usize| !kept[*axis];
+    let mut operands: Vec<(ArrayId, Vec<usize>)> = Vec::new();
+    for node in &stmt.value.nodes {
+        let ExprNode::Access(read, places) = node else { continue };
+        let axes = index::plain_axes(places)?;
+        if axes.iter().any(is_reduced) {
+            operands.push((*read, axes));
+        }
+    }
+    let is_batch = |axis: &usize| kept[*axis] && operands.iter().all(|(_, own)| own.contains(axis));
+    let has_matrix = |(_, own): &(ArrayId, Vec<usize>)| {
+        own.iter().any(|axis| !is_reduced(axis) && !is_batch(axis))
+    };
+    if operands.len() < 2 || !operands.iter().any(has_matrix) {
+        return None;
+    }
+    let own = match operands.iter().find(|(read, _)| *read == array) {
+        Some((_, own)) => own.clone(),
+        None if stmt.out == array => index::plain_axes(&stmt.out_index)?,
+        None => return None,
+    };
+    let (batch, others): (Vec<usize>, Vec<usize>) =
+        (0..own.len()).partition(|&place| is_batch(&own[place]));
+    (!batch.is_empty()).then(|| [batch, others].concat())
 }
 
 /// Arrays whose layout is visible outside, or whose elements are indices.
