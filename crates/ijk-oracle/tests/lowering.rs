@@ -2,6 +2,8 @@
 
 use ijk_oracle::harness::{Agreement, Disagreement, compare};
 use ijk_oracle::random::{Case, Coverage, Rng, expected};
+use ijk_oracle::{Value, evaluate_bounded};
+use ijk_types::{DType, Scalar};
 
 fn programs(default: u64) -> std::ops::Range<u64> {
     let number = |name, or| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
@@ -51,4 +53,20 @@ fn what_means_nothing_is_refused() {
     }
     assert_eq!(failures, 0);
     println!("{coverage}");
+}
+
+#[test]
+fn what_a_row_chooses_may_be_what_one_of_it_may() {
+    let program = ijk_syntax::parse("+(lj/j)~j . @topk i~k{2}").0;
+    let array = |shape: &[usize], numbers: &[f32]| Value {
+        dtype: DType::F32,
+        shape: shape.to_vec(),
+        data: numbers.iter().map(|&x| Scalar::F32(x)).collect(),
+    };
+    // The first column is 0/0 + 1/0 as written, and 1/0 with the division behind the sum.
+    let inputs = [array(&[2, 2], &[0.0, 3.0, 1.0, 4.0]), array(&[2], &[0.0, 1.0])];
+    let truth = evaluate_bounded(&program, &inputs).unwrap();
+    for first in [f32::NAN, f32::INFINITY] {
+        assert_eq!(truth.outputs[0].first_outside(&array(&[2], &[first, 7.0])), None);
+    }
 }

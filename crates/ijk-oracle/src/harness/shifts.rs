@@ -27,7 +27,10 @@ pub fn fits_shifts(
     let extents = &shapes.tuples[tuple];
     let reaches = |index: &Index| {
         let by = shift(index, tuple).unwrap_or(0);
-        extents.iter().zip(here).all(|(&n, &here)| n == 0 || n as i64 + by <= here as i64)
+        extents
+            .iter()
+            .zip(here)
+            .all(|(&n, &here)| n == 0 || (n as i64).saturating_add(by) <= here as i64)
     };
     let given = |name: &str| shape(name) == shape(tuple);
     let decided = case.dims.keys().any(|name| given(name))
@@ -47,7 +50,8 @@ fn shift(index: &Index, tuple: &str) -> Option<i64> {
     for term in terms {
         match term {
             (false, Index::Tuple(name)) if name.text == tuple && !found => found = true,
-            (minus, Index::Integer(n, _)) => by += if *minus { -*n } else { *n },
+            (true, Index::Integer(n, _)) => by = i64::saturating_sub(by, *n),
+            (false, Index::Integer(n, _)) => by = i64::saturating_add(by, *n),
             _ => return None,
         }
     }

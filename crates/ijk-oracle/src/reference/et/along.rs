@@ -8,7 +8,7 @@ use super::terms::{Compiler, Read, Term, TypedTerm};
 use super::types::Type;
 use super::variables::along_variables;
 use crate::reference::order::places;
-use crate::reference::surface::{advance, reduce, size};
+use crate::reference::surface::{Order, advance, reduce, size};
 use crate::reference::value::position;
 use crate::{Bounded, Cell};
 use ijk_syntax::Function;
@@ -166,17 +166,17 @@ pub(crate) fn order(row: &[Cell], descending: bool, positions: bool) -> Vec<Cell
     };
     let (own, wide) = (inverse(places(&own, descending)), inverse(places(&wide, descending)));
     let most = row.iter().map(|cell| cell.error).fold(0.0, f64::max);
+    let order = Order::chosen(row);
     let at = |place: usize| {
         let (own, wide) = (own[place], wide[place]);
-        match positions {
+        let cell = match positions {
             false => Cell { error: most, wide: row[wide].wide, ..row[own] },
             true => {
                 let error = if most > 0.0 { f64::INFINITY } else { 0.0 };
-                let order = row[own].order;
-                let (own, wide) = (Scalar::I64(own as i64), Scalar::I64(wide as i64));
-                Cell { order, ..Cell::new(own, wide, error) }
+                Cell::new(Scalar::I64(own as i64), Scalar::I64(wide as i64), error)
             }
-        }
+        };
+        Cell { order, ..cell }
     };
     (0..row.len()).map(at).collect()
 }

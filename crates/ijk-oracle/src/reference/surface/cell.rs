@@ -118,6 +118,12 @@ impl Order {
         };
         Self { anything: all.anything || reordered, ..Self::default() }
     }
+
+    /// The order of an element that is chosen in a row: if one may have any value, another may be chosen.
+    pub(crate) fn chosen(row: &[Cell]) -> Self {
+        let anything = row.iter().any(|cell| cell.order.anything);
+        Self { anything, ..Self::default() }
+    }
 }
 
 /// Returns true if a factor may make a product over- or underflow.

@@ -16,7 +16,7 @@ pub use cell::Cell;
 pub use point::Bounded;
 
 pub(crate) use affine::Affine;
-pub(crate) use cell::{apply as apply_map, map_type};
+pub(crate) use cell::{Order, apply as apply_map, map_type};
 pub(crate) use extents::Names;
 pub(crate) use form::{Form, Leaf, Map, pointwise};
 pub(crate) use point::{Signature, advance, first_signature, signature, size};

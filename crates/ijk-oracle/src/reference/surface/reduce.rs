@@ -261,8 +261,7 @@ pub(crate) fn arg(greatest: bool, cells: &[Cell]) -> Cell {
         true => 0.0,
         false => f64::INFINITY,
     };
-    let order = Order::reduced(Monoid::Or, cells);
-    Cell { order, ..Cell::new(value, Scalar::I64(best as i64), error) }
+    Cell { order: Order::chosen(cells), ..Cell::new(value, Scalar::I64(best as i64), error) }
 }
 
 fn settled(best: &Cell, rival: &Cell) -> bool {
