@@ -126,6 +126,8 @@ TABLES = [
      lambda r: r * r, 5, 11, -LN2_2, LN2_2),
     ("LN", "(ln((1 + s) / (1 - s)) / s - 2) / s², in s²",
      in_square(lambda s: (log((1 + s) / (1 - s)) / s - 2) / s**2), lambda z: z, 4, 7, 0, S2),
+    ("LN_1P", "(ln(1 + f) - f + f²/2) / f³", lambda f: (log(1 + near(f)) - near(f) + near(f) ** 2 / 2) / near(f) ** 3,
+     lambda f: f * f, 8, 0, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1),
     ("LN_TAIL", "(ln((1 + s) / (1 - s)) / s - 2 - 2s²/3) / s⁴, in s²",
      in_square(lambda s: (log((1 + s) / (1 - s)) / s - 2 - 2 * s * s / 3) / s**4),
      lambda z: z * z, 0, 8, 0, S2),

@@ -18,14 +18,28 @@ fn ln_reduced<F: Float>(e: F, f: F, polynomial: &[F]) -> F {
 /// A positive number's (e, m, 2^-e), [`Float::split`] for subnormal numbers too.
 #[inline(always)]
 pub fn split_any<F: Float>(x: F) -> (F, F) {
-    let subnormal = x < F::MIN_POSITIVE;
-    let (e, m, _) = F::split(if subnormal { x * F::LIFT.0 } else { x });
-    (if subnormal { e - F::LIFT.1 } else { e }, m)
+    // A factor, and not a choice of numbers, both of which would be split.
+    let (scale, less) = if x < F::MIN_POSITIVE { F::LIFT } else { (F::ONE, F::ZERO) };
+    let (e, m, _) = F::split(x * scale);
+    (e - less, m)
 }
 
 #[inline(always)]
 pub fn ln<F: Float>(x: F) -> F {
     ln_by(x, F::LN)
+}
+
+/// `ln(x)` with `ln(1 + f) = f - f²/2 + f³ polynomial(f)`: a longer polynomial than that of [`ln_by`], but fewer
+/// operations in all, and no division. For double precision, it would be too long. `ln 2` has one part: the error of the
+/// other is far below the last place.
+#[inline(always)]
+pub fn ln_undivided<F: Float>(x: F, polynomial: &[F]) -> F {
+    let (e, m) = split_any(x);
+    let f = m - F::ONE;
+    let z = f * f;
+    let q = f.mul_add(horner(f, polynomial), -F::HALF);
+    let value = e.mul_add(F::LN_2[0], z.mul_add(q, f));
+    at_ends(x, x, value)
 }
 
 /// `ln(x)` by another polynomial for reduced arguments.
