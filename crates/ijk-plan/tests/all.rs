@@ -8,6 +8,7 @@ mod masks;
 mod order;
 mod passes;
 mod pieces;
+mod positions;
 mod prefixes;
 mod products;
 mod quotients;

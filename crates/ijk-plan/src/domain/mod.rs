@@ -2,5 +2,6 @@
 
 pub(crate) mod bounds;
 pub(crate) mod peel;
+pub(crate) mod positions;
 pub(crate) mod quotients;
 pub(crate) mod split;
