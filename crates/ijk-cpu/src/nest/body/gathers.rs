@@ -28,7 +28,7 @@ impl Body<'_> {
     }
 
     /// Offsets of elements along loops: affine strides plus computed offsets.
-    pub(super) fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
+    fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
         if steps.iter().all(|&step| step == 0) {
             return Ok(computed);
         }
