@@ -7,7 +7,7 @@ use crate::origin::Origin;
 use crate::runtime::threads::Workers;
 use ijk_kernels::lines::LINE;
 use ijk_kernels::simd::Level;
-use ijk_kernels::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS, PERMUTE_RUN_BYTES};
+use ijk_kernels::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS};
 use ijk_plan::plan::{Nest, Node};
 
 /// A prepared permutation.
@@ -120,7 +120,8 @@ fn are_short(axes: &[ShortAxis], size: usize) -> bool {
     let bytes = |at: usize| axes[at].extent.saturating_mul(size);
     match (inner(|axis| axis.to), inner(|axis| axis.from)) {
         _ if axes.iter().any(|axis| axis.from == 0) => false,
-        (Some(to), Some(from)) if to == from => bytes(to) < PERMUTE_RUN_BYTES,
+        // Windows overlap: several axes may be contiguous on the side that is read, that of rows among them.
+        (Some(to), Some(_)) if axes[to].from == step => bytes(to) < LINE / 2,
         (Some(to), Some(from)) => bytes(to).min(bytes(from)) < LINE,
         _ => false,
     }

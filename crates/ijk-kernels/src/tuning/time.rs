@@ -200,9 +200,6 @@ pub const WINDOW_ROWS: usize = 16;
 /// Fewest elements of a blocked permutation; smaller boxes are copied by loops.
 pub const PERMUTE_POINTS: usize = 1024;
 
-/// Length in bytes of runs that are contiguous on both sides from which they are copied as such.
-pub const PERMUTE_RUN_BYTES: usize = 4 * LINE;
-
 /// Elements that are tested for infinities between two checks for an early exit.
 pub const FINITE_PIECE: usize = 4096;
 
