@@ -1,8 +1,9 @@
 //! Statements that are fused into sweeps, and the memory that this saves.
 
+use crate::support::Builder;
 use ijk_plan::plan::{Plan, Step, Sweep};
 use ijk_plan::{Kernel, Layout, plan};
-use ijk_types::DType;
+use ijk_types::{BinaryOp, DType, Monoid};
 
 const SOFTMAX: &str = "(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij";
 
@@ -188,4 +189,20 @@ fn a_sweep_is_shown_with_its_steps() {
     let text = planned(SOFTMAX, &[&[40, 50]], 1000).to_string();
     assert!(text.contains("sweep") && text.contains("rows(i=40 by 1)"), "{text}");
     assert!(text.contains("\n1.4") && text.contains("result 1 [40, 50]"), "{text}");
+}
+
+#[test]
+fn a_statement_of_another_array_joins_what_it_meets_later() {
+    let mut p = Builder::new(DType::F64, &[('b', 300), ('d', 50)]);
+    let (x, g) = (p.input("bd"), p.input("bd"));
+    let most = p.reduce(Monoid::Max, (x, "bd"), "b");
+    let sums = p.reduce(Monoid::Add, (g, "bd"), "b");
+    let halves = p.with_number(BinaryOp::Mul, 3, (sums, "b"), "b");
+    let less = p.binary(BinaryOp::Sub, (x, "bd"), (most, "b"), "bd");
+    let y = p.binary(BinaryOp::Mul, (less, "bd"), (halves, "b"), "bd");
+    p.output(y);
+    p.checked();
+    let layout = Layout { near: 20_000, ..Layout::contiguous(&p.program, &p.instance) };
+    let plan = plan(&p.program, &p.instance, &layout).expect("small");
+    assert!(matches!(plan.steps[..], [Step::Sweep(_)]), "{plan}");
 }

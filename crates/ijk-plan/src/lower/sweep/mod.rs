@@ -85,11 +85,15 @@ fn grow(
         }
     }
     let mut end = first + 1;
-    for next in graph.statements[end..].iter().take(MAX_STATEMENTS - 1) {
+    for (n, next) in graph.statements.iter().enumerate().skip(end).take(MAX_STATEMENTS - 1) {
         let defined: BTreeSet<ArrayId> =
             graph.statements[first..end].iter().map(|stmt| stmt.out).collect();
         let mut common: Vec<Row> = Vec::new();
-        for row in rows.iter().filter_map(|row| row.with(next, &defined, numbers)) {
+        let extended = |row: &Row| {
+            let beside = || meets_later(graph, n, &defined).then(|| row.beside(next, numbers));
+            row.with(next, &defined, numbers).or_else(|| beside()?)
+        };
+        for row in rows.iter().filter_map(extended) {
             // An operand may have one axis in a dimension where two rows stand.
             let apart = |other: &Row| other.axes.last() != row.axes.last() && other.is_apart(&row);
             if common.iter().all(apart) && whole(&row) {
@@ -103,6 +107,23 @@ fn grow(
     }
     let statements = first..end;
     (statements.len() > 1).then_some(Group { statements, rows, blocks: Vec::new() })
+}
+
+/// Tells whether a statement reads nothing that those before it define, but a later one reads that beside what comes of
+/// its result.
+fn meets_later(graph: &Graph, at: usize, defined: &BTreeSet<ArrayId>) -> bool {
+    let reads = |stmt: &Stmt, wanted: &BTreeSet<ArrayId>| {
+        let mut found = false;
+        stmt.for_each_read(|array| found |= wanted.contains(&array));
+        found
+    };
+    let mut results = BTreeSet::from([graph.statements[at].out]);
+    let mut meets = |later: &Stmt| {
+        let follows = reads(later, &results);
+        results.extend(follows.then_some(later.out));
+        follows && reads(later, defined)
+    };
+    !reads(&graph.statements[at], defined) && graph.statements[at + 1..].iter().any(&mut meets)
 }
 
 /// Tells whether a statement may be evaluated by blocks of rows, and is no contraction.

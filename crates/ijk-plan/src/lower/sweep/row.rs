@@ -53,7 +53,23 @@ impl Row {
         defined: &BTreeSet<ArrayId>,
         numbers: RowIndices,
     ) -> Option<Self> {
-        let axis = self.axis_in(stmt, defined)?;
+        self.along(stmt, self.axis_in(stmt, defined)?, numbers)
+    }
+
+    /// Extends the row axis to a statement that has no array in common with the others: by its first axis of as many
+    /// values.
+    pub(super) fn beside(&self, stmt: &Stmt, numbers: RowIndices) -> Option<Self> {
+        let mut shares = false;
+        stmt.for_each_read(|array| shares |= self.places.contains_key(&array));
+        if shares {
+            return None;
+        }
+        let kept = stmt.kept_axes();
+        let alike = |&axis: &usize| kept[axis] && stmt.axes[axis].extent == self.extent;
+        (0..stmt.axes.len()).filter(alike).find_map(|axis| self.along(stmt, axis, numbers))
+    }
+
+    fn along(&self, stmt: &Stmt, axis: usize, numbers: RowIndices) -> Option<Self> {
         let mut row = self.clone();
         for (array, place) in places(stmt, axis, numbers)? {
             row.places.entry(array).or_insert(place);
