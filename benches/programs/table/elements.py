@@ -147,4 +147,30 @@ y[a] = x[a] - 0.001 * p[a] / (SQRT(q[a]) + 0.00000001)""",
         torch="np_adam(torch, x, m, v, g)",
         jax="np_adam(jnp, x, m, v, g)",
     ),
+    Program(
+        "two vectors beside each other",
+        "a=524288 c=2",
+        dict(u="signed(a)", v="signed(a)"),
+        et="y[a,c] = WHERE(EQ(c, 0), u[a], v[a])\n\ny\n\nDIMS(c) = {c}",
+        numpy="np.stack([u, v], 1)",
+        torch="torch.stack([u, v], 1)",
+        jax="jnp.stack([u, v], 1)",
+        fixed=frozenset("c"),
+    ),
+    Program(
+        "products of pairs as complex numbers",
+        "a=524288 c=2",
+        dict(x="signed(a, c)", z="signed(a, c)"),
+        et="""r[a] = x[a,0] * z[a,0] - x[a,1] * z[a,1]
+i[a] = x[a,0] * z[a,1] + x[a,1] * z[a,0]
+y[a,c] = WHERE(EQ(c, 0), r[a], i[a])
+
+y
+
+DIMS(c) = {c}""",
+        numpy="np.stack([x[:, 0] * z[:, 0] - x[:, 1] * z[:, 1], x[:, 0] * z[:, 1] + x[:, 1] * z[:, 0]], 1)",
+        torch="torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(z))",
+        jax="jnp.stack([x[:, 0] * z[:, 0] - x[:, 1] * z[:, 1], x[:, 0] * z[:, 1] + x[:, 1] * z[:, 0]], 1)",
+        fixed=frozenset("c"),
+    ),
 ]

@@ -123,4 +123,23 @@ y[] = (1 - n[b] / (SQRT(u[b]) * SQRT(v[b]))) / DIMS(b)""",
         torch="torch.mean(1 - F.cosine_similarity(a, c))",
         jax="jnp.mean(1 - (a * c).sum(1) / jnp.sqrt((a * a).sum(1) * (c * c).sum(1)))",
     ),
+    Program(
+        "entropy of rows",
+        "b=4096 c=512",
+        dict(p="shares(b, c)"),
+        et="y[b] = -p[b,c] * LOG(p[b,c])",
+        numpy="-(p * np.log(p)).sum(1)",
+        torch="-(p * torch.log(p)).sum(1)",
+        jax="-(p * jnp.log(p)).sum(1)",
+    ),
+    Program(
+        "focal loss",
+        "b=2048 d=512",
+        dict(x="signed(b, d)", t="positive(b, d)"),
+        et="""p[b,d] = 1 / (1 + EXP(-x[b,d]))
+y[] = -t[b,d] * POW(1 - p[b,d], 2) * LOG(p[b,d]) / (DIMS(b) * DIMS(d))""",
+        numpy="np.mean(-t * (1 - 1 / (1 + np.exp(-x))) ** 2 * np.log(1 / (1 + np.exp(-x))))",
+        torch="torch.mean(-t * (1 - torch.sigmoid(x)) ** 2 * F.logsigmoid(x))",
+        jax="jnp.mean(-t * (1 - 1 / (1 + jnp.exp(-x))) ** 2 * jnp.log(1 / (1 + jnp.exp(-x))))",
+    ),
 ]

@@ -165,4 +165,29 @@ y[b,d] = (x[b,d] - m[d]) / SQRT(v[d] + 0.00001)""",
         torch="torch_standard(x, 0)",
         jax="jnp_standard(x, 0)",
     ),
+    Program(
+        "gradient of layer norm",
+        "b=4096 d=512",
+        dict(x="signed(b, d)", g="signed(b, d)"),
+        et="""m[b] = x[b,d] / DIMS(d)
+v[b] = POW(x[b,d] - m[b], 2) / DIMS(d)
+h[b,d] = (x[b,d] - m[b]) / SQRT(v[b] + 0.00001)
+p[b] = g[b,d] / DIMS(d)
+q[b] = g[b,d] * h[b,d] / DIMS(d)
+y[b,d] = (g[b,d] - p[b] - h[b,d] * q[b]) / SQRT(v[b] + 0.00001)""",
+        numpy="np_layer_norm_gradient(x, g)",
+        torch="torch.ops.aten.native_layer_norm_backward(g, x, [n.d], *stats, None, None, [True, False, False])[0]",
+        jax="jnp_layer_norm_gradient(x, g)",
+        before={"torch.stats": "torch.native_layer_norm(x, [n.d], None, None, 1e-5)[1:]"},
+    ),
+    Program(
+        "gradient of softmax",
+        "b=4096 c=512",
+        dict(s="shares(b, c)", g="signed(b, c)"),
+        et="""u[b] = s[b,c] * g[b,c]
+y[b,c] = s[b,c] * (g[b,c] - u[b])""",
+        numpy="s * (g - (s * g).sum(1, keepdims=True))",
+        torch="torch._softmax_backward_data(g, s, 1, s.dtype)",
+        jax="s * (g - (s * g).sum(1, keepdims=True))",
+    ),
 ]

@@ -128,7 +128,7 @@ impl Compared {
     }
 }
 
-/// Whether a comparison holds, given the order of its operands; `None` for other operators.
+/// Truth of a comparison, given the order of its operands; `None` for other operators.
 fn truth(op: BinaryOp, order: Ordering) -> Option<bool> {
     Some(match op {
         BinaryOp::Lt => order.is_lt(),
