@@ -2,7 +2,7 @@
 //! there; and values that are ordered, computed in an array of their own where they are no elements of one.
 
 use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, coverage, index};
-use ijk_ir::core::{AxisId, IndexExpr};
+use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{DType, Reducer};
 
 /// Runs the pass.
@@ -77,5 +77,7 @@ fn separate(graph: &mut Graph, stmt: Stmt) -> (Stmt, Stmt) {
     }
     let value = Expr { nodes: vec![ExprNode::Access(array, index.clone())] };
     let copy = Stmt { axes, value, reduce: None, ..stmt.clone() };
-    (Stmt { out: array, out_index: index, ..stmt }, crate::domain::split::drop_unit_axes(copy))
+    // The copy alone starts from other elements: each one of the dense array is reached.
+    let apart = Stmt { out: array, out_index: index, init: Init::Zero, ..stmt };
+    (apart, crate::domain::split::drop_unit_axes(copy))
 }
