@@ -121,7 +121,7 @@ fn are_short(axes: &[ShortAxis], size: usize) -> bool {
     match (inner(|axis| axis.to), inner(|axis| axis.from)) {
         _ if axes.iter().any(|axis| axis.from == 0) => false,
         // Windows overlap: several axes may be contiguous on the side that is read, that of rows among them.
-        (Some(to), Some(_)) if axes[to].from == step => bytes(to) < LINE / 2,
+        (Some(to), _) if axes[to].from == step => bytes(to) < LINE / 2,
         (Some(to), Some(from)) => bytes(to).min(bytes(from)) < LINE,
         _ => false,
     }

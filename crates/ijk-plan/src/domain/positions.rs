@@ -83,8 +83,8 @@ impl Compared {
         let of = |(node, each): (usize, &ExprNode)| {
             let &ExprNode::Binary(op, x, y) = each else { return None };
             truth(op, Ordering::Equal).filter(|_| types[x as usize] == DType::I64)?;
-            let right = index::scale(&as_index(value, &types, y)?, -1)?;
-            let difference = index::add(&as_index(value, &types, x)?, &right)?;
+            let [left, right] = [as_index(value, &types, x)?, as_index(value, &types, y)?];
+            let difference = index::sign_of(&left, &right)?;
             difference.is_affine().then_some(Self { node, op, difference })
         };
         value.nodes.iter().enumerate().filter_map(of).collect()

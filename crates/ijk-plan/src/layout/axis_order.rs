@@ -112,6 +112,7 @@ fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
 /// The axis order of an array of a batch of contractions that has the axes of the batch first, as the kernels read and
 /// write matrices: with them innermost, each matrix would be copied.
 fn batch_first(stmt: &Stmt, array: ArrayId) -> Option<Vec<usize>> {
+    stmt.reduce?;
     let kept = stmt.kept_axes();
     let is_reduced = |axis: &usize| !kept[*axis];
     let mut operands: Vec<(ArrayId, Vec<usize>)> = Vec::new();

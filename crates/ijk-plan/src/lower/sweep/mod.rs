@@ -90,8 +90,8 @@ fn grow(
             graph.statements[first..end].iter().map(|stmt| stmt.out).collect();
         let mut common: Vec<Row> = Vec::new();
         let extended = |row: &Row| {
-            let beside = || meets_later(graph, n, &defined).then(|| row.beside(next, numbers));
-            row.with(next, &defined, numbers).or_else(|| beside()?)
+            let beside = || row.beside(next, numbers).filter(|_| meets_later(graph, n, &defined));
+            row.with(next, &defined, numbers).or_else(beside)
         };
         for row in rows.iter().filter_map(extended) {
             // An operand may have one axis in a dimension where two rows stand.
@@ -109,8 +109,7 @@ fn grow(
     (statements.len() > 1).then_some(Group { statements, rows, blocks: Vec::new() })
 }
 
-/// Tells whether a statement reads nothing that those before it define, but a later one reads that beside what comes of
-/// its result.
+/// Tells whether a later statement reads what comes of a statement's result beside what is `defined` before it.
 fn meets_later(graph: &Graph, at: usize, defined: &BTreeSet<ArrayId>) -> bool {
     let reads = |stmt: &Stmt, wanted: &BTreeSet<ArrayId>| {
         let mut found = false;
@@ -118,12 +117,11 @@ fn meets_later(graph: &Graph, at: usize, defined: &BTreeSet<ArrayId>) -> bool {
         found
     };
     let mut results = BTreeSet::from([graph.statements[at].out]);
-    let mut meets = |later: &Stmt| {
+    graph.statements[at + 1..].iter().any(|later| {
         let follows = reads(later, &results);
         results.extend(follows.then_some(later.out));
         follows && reads(later, defined)
-    };
-    !reads(&graph.statements[at], defined) && graph.statements[at + 1..].iter().any(&mut meets)
+    })
 }
 
 /// Tells whether a statement may be evaluated by blocks of rows, and is no contraction.

@@ -69,6 +69,7 @@ impl Row {
         (0..stmt.axes.len()).filter(alike).find_map(|axis| self.along(stmt, axis, numbers))
     }
 
+    /// Extends the row axis by an axis of a further statement.
     fn along(&self, stmt: &Stmt, axis: usize, numbers: RowIndices) -> Option<Self> {
         let mut row = self.clone();
         for (array, place) in places(stmt, axis, numbers)? {
