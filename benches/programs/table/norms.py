@@ -175,9 +175,9 @@ h[b,d] = (x[b,d] - m[b]) / SQRT(v[b] + 0.00001)
 p[b] = g[b,d] / DIMS(d)
 q[b] = g[b,d] * h[b,d] / DIMS(d)
 y[b,d] = (g[b,d] - p[b] - h[b,d] * q[b]) / SQRT(v[b] + 0.00001)""",
-        numpy="np_layer_norm_gradient(x, g)",
+        numpy="np_layer_norm_gradient(np, x, g)",
         torch="torch.ops.aten.native_layer_norm_backward(g, x, [n.d], *stats, None, None, [True, False, False])[0]",
-        jax="jnp_layer_norm_gradient(x, g)",
+        jax="np_layer_norm_gradient(jnp, x, g)",
         before={"torch.stats": "torch.native_layer_norm(x, [n.d], None, None, 1e-5)[1:]"},
     ),
     Program(
