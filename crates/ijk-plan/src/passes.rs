@@ -47,7 +47,7 @@ pub(crate) const PASSES: [Pass; 27] = [
     Pass::new("lanes", lanes::widen),
     // Needs guards to be explicit. Leaves no view whose inlining adds no division, and no dead statement.
     Pass::new("simplify", simplify::simplify),
-    // Needs guards to be explicit. Leaves boxes of outputs that choose by one position, so that what is chosen can be fused.
+    // Needs guards to be explicit. Leaves boxes of outputs that choose by a position; what is chosen can be fused.
     Pass::new("positions", positions::cut),
     // Needs views to be gone. Leaves maps that have several uses, or are evaluated more than once per element.
     Pass::new("fuse", fuse::fuse),
