@@ -14,15 +14,15 @@ fn programs() -> Vec<(&'static str, String, Vec<Tensor>)> {
     let whole = |shape: &[usize]| Tensor::zeros(ijk::DType::I64, shape).unwrap();
     let real = |shape: &[usize]| Tensor::zeros(ijk::DType::F64, shape).unwrap();
     let many = |step: &str, times: usize| vec![step; times].join(" . ");
-    let sines = many("@sin ijk~ijk", 20);
+    let sines = many("@sin ijk~ijk", 80);
     vec![
-        ("a product of integers", "+(ij*jk)~ik".into(), vec![whole(&[1500, 1500]); 2]),
-        ("longest paths", ">(ij+jk)~ik".into(), vec![real(&[2500, 2500]); 2]),
+        ("a product of integers", "+(ij*jk)~ik".into(), vec![whole(&[2500, 2500]); 2]),
+        ("longest paths", ">(ij+jk)~ik".into(), vec![real(&[3500, 3500]); 2]),
         ("many functions of one array", many("@sin i~i", 300), vec![real(&[2_000_000])]),
         ("powers of integers", many("i^3~i", 400), vec![whole(&[2_000_000])]),
-        ("a convolution", "[i+k]*k~ik . +ik~i".into(), vec![real(&[4_000_000]), real(&[400])]),
+        ("a convolution", "[i+k]*k~ik . +ik~i".into(), vec![real(&[4_000_000]), real(&[1600])]),
         ("sums of functions", format!("{sines} . +ijk~i"), vec![real(&[4, 1000, 1000])]),
-        ("one sum", format!("{} . +i~.", many("@tanh i~i", 30)), vec![real(&[4_000_000])]),
+        ("one sum", format!("{} . +i~.", many("@tanh i~i", 120)), vec![real(&[4_000_000])]),
         ("no sum", format!("ij*jk~ijk . {sines} . +ijk~ik"), vec![real(&[200, 200]); 2]),
     ]
 }
