@@ -53,7 +53,7 @@ vector!(Avx2, U8x32, __m256i, u8, 32, _mm256_set1_epi8, _mm256_loadu_si256, _mm2
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
      $fmadd:ident, $fnmadd:ident, $cmp:ident, $blend:ident, $andnot:ident, $set:ident,
-     $sqrt:ident) => {
+     $sqrt:ident, $round:ident) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -92,6 +92,21 @@ macro_rules! float {
             fn sqrt(self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
                 Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn floor(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $round::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
+            }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $round::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0) })
+            }
+            #[inline(always)]
+            fn round(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $round::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
             }
             #[inline(always)]
             fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
@@ -197,7 +212,8 @@ float!(
     _mm256_blendv_ps,
     _mm256_andnot_ps,
     _mm256_set1_ps,
-    _mm256_sqrt_ps
+    _mm256_sqrt_ps,
+    _mm256_round_ps
 );
 float!(
     F64x4,
@@ -213,7 +229,8 @@ float!(
     _mm256_blendv_pd,
     _mm256_andnot_pd,
     _mm256_set1_pd,
-    _mm256_sqrt_pd
+    _mm256_sqrt_pd,
+    _mm256_round_pd
 );
 
 impl Number for I32x8 {

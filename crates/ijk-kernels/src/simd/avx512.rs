@@ -144,7 +144,7 @@ masked!(
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
      $fmadd:ident, $fnmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $abs:ident,
-     $sqrt:ident, $blend:ident, $permute:ident, $index:expr) => {
+     $sqrt:ident, $round:ident, $blend:ident, $permute:ident, $index:expr) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -174,6 +174,21 @@ macro_rules! float {
             fn sqrt(self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
                 Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn floor(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $round::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
+            }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $round::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0) })
+            }
+            #[inline(always)]
+            fn round(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $round::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
             }
             #[inline(always)]
             fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
@@ -270,6 +285,7 @@ float!(
     _mm512_mask_min_ps,
     _mm512_abs_ps,
     _mm512_sqrt_ps,
+    _mm512_roundscale_ps,
     _mm512_mask_blend_ps,
     _mm512_permutex2var_ps,
     index32
@@ -289,6 +305,7 @@ float!(
     _mm512_mask_min_pd,
     _mm512_abs_pd,
     _mm512_sqrt_pd,
+    _mm512_roundscale_pd,
     _mm512_mask_blend_pd,
     _mm512_permutex2var_pd,
     index64

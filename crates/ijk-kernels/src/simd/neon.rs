@@ -39,7 +39,7 @@ vector!(Neon, U8x16, uint8x16_t, u8, 16, vdupq_n_u8, vld1q_u8, vst1q_u8);
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
      $fma:ident, $fms:ident, $abs:ident, $zip1:ident, $zip2:ident, $uzp1:ident, $uzp2:ident,
-     $sqrt:ident, $lt:ident, $le:ident, $eq:ident, $select:ident) => {
+     $sqrt:ident, $floor:ident, $ceil:ident, $round:ident, $lt:ident, $le:ident, $eq:ident, $select:ident) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -70,6 +70,24 @@ macro_rules! float {
             fn sqrt(self) -> Self {
                 // SAFETY: every processor of this architecture has the instruction.
                 Self(unsafe { $sqrt(self.0) })
+            }
+
+            #[inline(always)]
+            fn floor(self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $floor(self.0) })
+            }
+
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $ceil(self.0) })
+            }
+
+            #[inline(always)]
+            fn round(self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $round(self.0) })
             }
 
             #[inline(always)]
@@ -107,13 +125,13 @@ macro_rules! float {
 
 float!(
     F32x4, vaddq_f32, vsubq_f32, vmulq_f32, vmaxq_f32, vminq_f32, vdivq_f32, vfmaq_f32, vfmsq_f32,
-    vabsq_f32, vzip1q_f32, vzip2q_f32, vuzp1q_f32, vuzp2q_f32, vsqrtq_f32, vcltq_f32, vcleq_f32,
-    vceqq_f32, vbslq_f32
+    vabsq_f32, vzip1q_f32, vzip2q_f32, vuzp1q_f32, vuzp2q_f32, vsqrtq_f32, vrndmq_f32, vrndpq_f32,
+    vrndnq_f32, vcltq_f32, vcleq_f32, vceqq_f32, vbslq_f32
 );
 float!(
     F64x2, vaddq_f64, vsubq_f64, vmulq_f64, vmaxq_f64, vminq_f64, vdivq_f64, vfmaq_f64, vfmsq_f64,
-    vabsq_f64, vzip1q_f64, vzip2q_f64, vuzp1q_f64, vuzp2q_f64, vsqrtq_f64, vcltq_f64, vcleq_f64,
-    vceqq_f64, vbslq_f64
+    vabsq_f64, vzip1q_f64, vzip2q_f64, vuzp1q_f64, vuzp2q_f64, vsqrtq_f64, vrndmq_f64, vrndpq_f64,
+    vrndnq_f64, vcltq_f64, vcleq_f64, vceqq_f64, vbslq_f64
 );
 
 impl Number for I32x4 {

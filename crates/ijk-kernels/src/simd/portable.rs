@@ -149,6 +149,18 @@ macro_rules! float {
                 self.zip(self, |a, _| a.sqrt())
             }
             #[inline(always)]
+            fn floor(self) -> Self {
+                self.zip(self, |a, _| a.floor())
+            }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                self.zip(self, |a, _| a.ceil())
+            }
+            #[inline(always)]
+            fn round(self) -> Self {
+                self.zip(self, |a, _| a.round_ties_even())
+            }
+            #[inline(always)]
             fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
                 self.pick(|lane| self.0[lane] < right.0[lane], yes, no)
             }

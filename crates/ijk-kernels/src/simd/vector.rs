@@ -85,6 +85,12 @@ pub trait Float: Number<Element: From<u8> + Neg<Output = Self::Element>> {
     fn abs(self) -> Self;
     /// Lane-wise square root.
     fn sqrt(self) -> Self;
+    /// Greatest whole number that is not greater.
+    fn floor(self) -> Self;
+    /// Least whole number that is not less.
+    fn ceil(self) -> Self;
+    /// Nearest whole number, of two the even one.
+    fn round(self) -> Self;
     /// `yes` in lanes where `self < right`, else `no`.
     fn where_lt(self, right: Self, yes: Self, no: Self) -> Self;
     /// `yes` in lanes where `self <= right`, else `no`.

@@ -94,6 +94,9 @@ pub(super) unsafe fn linked<V: Value, S: Spots, const K: usize, const PART: bool
                 }
                 Code::<{ LinkOp::Abs as u8 }, ONE>::IS => own!(values, v => v.abs()),
                 Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => own!(values, v => v.sqrt()),
+                Code::<{ LinkOp::Floor as u8 }, ONE>::IS => own!(values, v => v.floor()),
+                Code::<{ LinkOp::Ceil as u8 }, ONE>::IS => own!(values, v => v.ceil()),
+                Code::<{ LinkOp::Round as u8 }, ONE>::IS => own!(values, v => v.round()),
                 // SAFETY: guaranteed by the caller.
                 code if link.code.is_condition(1) => values = unsafe {
                     let (zero, first) = (V::splat(simd, 0.into()), (each(a, rows_a), one(a, rows_a)));

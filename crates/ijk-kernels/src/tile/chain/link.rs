@@ -52,6 +52,12 @@ pub enum LinkOp {
     Abs,
     /// Square root.
     Sqrt,
+    /// Greatest whole number that is not greater.
+    Floor,
+    /// Least whole number that is not less.
+    Ceil,
+    /// Nearest whole number, of two the even one.
+    Round,
     /// The value if the second operand is less than the third, else the first operand.
     KeepLt,
     /// The same with less or equal.
@@ -102,7 +108,8 @@ impl Compare {
 impl LinkOp {
     /// Returns true for functions of the value alone.
     pub fn is_unary(self) -> bool {
-        matches!(self, Self::Square | Self::Cube | Self::Neg | Self::Abs | Self::Sqrt)
+        use LinkOp::{Abs, Ceil, Cube, Floor, Neg, Round, Sqrt, Square};
+        matches!(self, Square | Cube | Neg | Abs | Sqrt | Floor | Ceil | Round)
     }
 
     /// Returns true for functions that compare two further operands.
@@ -156,6 +163,9 @@ impl LinkOp {
             UnaryOp::Neg => Self::Neg,
             UnaryOp::Abs => Self::Abs,
             UnaryOp::Sqrt => Self::Sqrt,
+            UnaryOp::Floor => Self::Floor,
+            UnaryOp::Ceil => Self::Ceil,
+            UnaryOp::Round => Self::Round,
             _ => return None,
         })
     }

@@ -25,6 +25,9 @@ fn link_of(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
         LinkOp::Neg => scalar::unary(UnaryOp::Neg, value).unwrap(),
         LinkOp::Abs => scalar::unary(UnaryOp::Abs, value).unwrap(),
         LinkOp::Sqrt => scalar::unary(UnaryOp::Sqrt, value).unwrap(),
+        LinkOp::Floor => scalar::unary(UnaryOp::Floor, value).unwrap(),
+        LinkOp::Ceil => scalar::unary(UnaryOp::Ceil, value).unwrap(),
+        LinkOp::Round => scalar::unary(UnaryOp::Round, value).unwrap(),
         _ => unreachable!("the others have more operands"),
     }
 }
@@ -53,7 +56,7 @@ fn linked_all(op: LinkOp, product: bool, value: Scalar, [x, y, z]: [Scalar; 3]) 
     }
 }
 
-const OPS: [LinkOp; 19] = [
+const OPS: [LinkOp; 22] = [
     LinkOp::Add,
     LinkOp::Sub,
     LinkOp::SubFrom,
@@ -69,6 +72,9 @@ const OPS: [LinkOp; 19] = [
     LinkOp::Neg,
     LinkOp::Abs,
     LinkOp::Sqrt,
+    LinkOp::Floor,
+    LinkOp::Ceil,
+    LinkOp::Round,
     LinkOp::KeepLt,
     LinkOp::KeepLe,
     LinkOp::TakeLt,
@@ -79,7 +85,7 @@ const OPS: [LinkOp; 19] = [
 fn check<T: Real>() {
     let special = [0.0, -0.0, 1.0, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e-41];
     let at = |n: usize| {
-        T::cast_from(if n.is_multiple_of(3) { special[n / 3 % 8] } else { n as f64 - 70.0 })
+        T::cast_from(if n.is_multiple_of(3) { special[n / 3 % 8] } else { n as f64 / 4.0 - 30.0 })
     };
     let x: Vec<T> = (0..300).map(at).collect();
     let y: Vec<T> = (0..300).map(|n| at(n * 7 + 1)).collect();
