@@ -3,6 +3,8 @@
 use super::block::{Block, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::block::{Lines4, Lines8, Registers4, Registers8};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::spread;
 use super::staged::staged;
 use super::thin;
 use ijk_kernels::lines::LINE;
@@ -44,6 +46,8 @@ pub(super) struct Planes {
     pub staged: Plane,
     /// Columns are contiguous in `dst`, and in descending order of addresses in `src`.
     pub reverse: Plane,
+    /// Columns are contiguous in `src`, and two to four elements apart in `dst`.
+    pub spread: Plane,
     /// Any strides.
     pub strided: Plane,
     /// As `rows`, with non-temporal stores, for data that is not read soon. [`fence`](ijk_kernels::lines::fence) must follow before another thread
@@ -174,20 +178,48 @@ unsafe fn reverse<W: Copy>(
 /// # Safety
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn strided<W: Copy>(
+pub(super) unsafe fn strided<W: Copy>(
     [rows, columns]: [usize; 2],
     dst: *mut u8,
     dst_strides: [isize; 2],
     src: *const u8,
     src_strides: [isize; 2],
 ) {
+    let size = size_of::<W>() as isize;
+    let steps = (dst_strides[1] == size).then(|| src_strides[1] / size);
+    let steps = steps.filter(|step| step * size == src_strides[1]);
     for r in 0..rows {
-        for c in 0..columns {
-            // SAFETY: row `r`, column `c`.
-            unsafe {
-                let value = at::<W>(src, src_strides, r, c).read();
-                at::<W>(dst, dst_strides, r, c).cast_mut().write(value);
+        // SAFETY: row `r`; its columns are contiguous in `dst`, and so many elements apart in `src`.
+        unsafe {
+            let (to, from) = (at(dst, dst_strides, r, 0), at(src, src_strides, r, 0));
+            let to = <*const u8>::cast_mut(to);
+            match steps {
+                Some(2) => thin::every::<W, 2>(columns, to, from),
+                Some(3) => thin::every::<W, 3>(columns, to, from),
+                Some(4) => thin::every::<W, 4>(columns, to, from),
+                _ => elements::<W>(columns, to, dst_strides[1], from, src_strides[1]),
             }
+        }
+    }
+}
+
+/// Copies a row, one element after another.
+///
+/// # Safety
+/// As for [`Plane`], for one row.
+#[inline(always)]
+unsafe fn elements<W: Copy>(
+    columns: usize,
+    dst: *mut u8,
+    dst_stride: isize,
+    src: *const u8,
+    src_stride: isize,
+) {
+    for c in 0..columns {
+        // SAFETY: column `c`.
+        unsafe {
+            let value = at::<W>(src, [0, src_stride], 0, c).read();
+            at::<W>(dst, [0, dst_stride], 0, c).cast_mut().write(value);
         }
     }
 }
@@ -489,6 +521,17 @@ fn transposes_for<W: Copy>(level: Level) -> [Plane; 2] {
     transposes_by::<Plain<W, 8>>(level)
 }
 
+/// The kernel that writes contiguous elements a few elements apart.
+fn spread_for<W: Copy>(level: Level) -> Plane {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    match (level.kind(), size_of::<W>()) {
+        (Kind::Avx512, 4) => return spread::spread4,
+        (Kind::Avx512, 8) => return spread::spread8,
+        _ => {}
+    }
+    strided_at::<W>(level)
+}
+
 fn kernels<W: Copy>(level: Level) -> Planes {
     let [transpose, staged] = transposes_for::<W>(level);
     Planes {
@@ -497,6 +540,7 @@ fn kernels<W: Copy>(level: Level) -> Planes {
         transpose,
         staged,
         reverse: reverse_at::<W>(level),
+        spread: spread_for::<W>(level),
         strided: strided_at::<W>(level),
         stream: stream_for::<W>(level),
     }

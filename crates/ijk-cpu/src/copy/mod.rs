@@ -4,6 +4,8 @@ mod block;
 mod kernel;
 mod places;
 mod shuffle;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod spread;
 mod staged;
 mod thin;
 
@@ -98,6 +100,7 @@ impl Copier {
             let (to, from) = ([-dst_strides[0], dst_strides[1]], [size, src_strides[1]]);
             return ChosenPlane { shifts, ..self.plane(extents, to, from) };
         }
+        let spreads = (2..=4).any(|apart| dst_strides[1] == apart * size);
         let mut staged = None;
         let kernel = match src_strides {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
@@ -107,6 +110,7 @@ impl Copier {
                 staged = Some(self.planes.staged);
                 self.planes.transpose
             }
+            [_, s] if s == size && spreads => self.planes.spread,
             _ => self.planes.strided,
         };
         ChosenPlane { kernel, staged, extents, dst_strides, src_strides, shifts: [0; 2] }
@@ -288,6 +292,49 @@ mod tests {
                         };
                         assert!((0..rows * columns).all(|n| out[n] == at(n)));
                     }
+                }
+            }
+        }
+    }
+
+    /// Copies rows of elements that are `apart` elements from each other in `dst` or in `src`; what lies between stays.
+    fn check_apart<T: Copy + PartialEq + std::fmt::Debug>(
+        level: Level,
+        [apart_to, apart_from]: [usize; 2],
+        columns: usize,
+        make: fn(usize) -> T,
+    ) where
+        T: ijk_types::Element,
+    {
+        let (rows, size) = (2, size_of::<T>());
+        let src: Vec<T> = (0..rows * columns * apart_from).map(|n| make(n + 1)).collect();
+        let mut dst = vec![make(0); rows * columns * apart_to];
+        let strides = |apart: usize| [columns * apart * size, apart * size].map(|s| s as isize);
+        let (to, from) = (strides(apart_to), strides(apart_from));
+        // SAFETY: the vectors have these elements.
+        unsafe {
+            let to = CopySide { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
+            let from = CopySide { ptr: src.as_ptr().cast::<u8>(), strides: &from };
+            Copier::new(T::DTYPE, level).copy(&[rows, columns], to, from);
+        }
+        for (n, value) in dst.into_iter().enumerate() {
+            let expected = match n % apart_to {
+                0 => src[n / apart_to * apart_from],
+                _ => make(0),
+            };
+            assert_eq!(value, expected, "{} {n} of {columns}", level.name());
+        }
+    }
+
+    #[test]
+    fn elements_a_few_apart() {
+        for level in Level::available() {
+            for apart in (1..6).flat_map(|n| [[n, 1], [1, n]]) {
+                for columns in [0, 1, 7, 8, 16, 17, 100] {
+                    check_apart(level, apart, columns, |n| n as u8);
+                    check_apart(level, apart, columns, |n| n as f32);
+                    check_apart(level, apart, columns, |n| n as f64);
+                    check_apart(level, apart, columns, |n| ijk_types::C64::new(n as f32, 1.0));
                 }
             }
         }

@@ -66,6 +66,20 @@ pub(super) unsafe fn repeat<W: Copy, const N: usize>(rows: usize, dst: *mut u8, 
     }
 }
 
+/// Copies every `N`th of some elements to contiguous ones.
+///
+/// # Safety
+/// `src` has `columns` elements, each `N` elements after the one before, and `dst` room for as many contiguous ones; no
+/// other thread accesses these, and no element is on both sides.
+#[inline(always)]
+pub(super) unsafe fn every<W: Copy, const N: usize>(columns: usize, dst: *mut u8, src: *const u8) {
+    let (dst, src) = (dst.cast::<W>(), src.cast::<W>());
+    for column in 0..columns {
+        // SAFETY: guaranteed by the caller.
+        unsafe { dst.add(column).write(src.add(column * N).read()) };
+    }
+}
+
 /// Address of the first element of a line; it may be beyond the last one if it is not dereferenced.
 #[inline(always)]
 fn line(first: *mut u8, stride: isize, n: usize) -> *mut u8 {
