@@ -1,5 +1,6 @@
 //! The tests of this crate, in one executable: each executable takes the time and the room of linking all kernels.
 
+mod alternating;
 mod book_et;
 #[path = "../../../tests/suite/cases.rs"]
 mod cases;

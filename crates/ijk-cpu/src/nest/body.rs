@@ -171,6 +171,7 @@ impl<'a> Body<'a> {
             self.stand(along);
         }
         self.chain(value, sink);
+        self.split_loads();
         let end = self.finished.instructions.len() + 1;
         let mut last_use: SmallVec<[usize; 16]> = SmallVec::from_elem(0, self.slots.len());
         for (n, instruction) in self.finished.instructions.iter().enumerate() {

@@ -269,7 +269,9 @@ impl Listing<'_> {
                     self.slots[load.slot as usize] = from;
                     continue;
                 }
-                LoadMode::Pack(copier) => (copier, self.extents.len()),
+                LoadMode::Pack(copier) | LoadMode::Split(copier, _) | LoadMode::Beside(copier) => {
+                    (copier, self.extents.len())
+                }
                 LoadMode::PackRows(copier) => (copier, self.extents.len() - 1),
             };
             let dense = self.dense(0..axes, load.size);

@@ -163,6 +163,10 @@ pub(super) enum LoadMode {
     Pack(Copier),
     /// Packed to a register, with one element for each [row](Over::Rows) of a tile.
     PackRows(Copier),
+    /// Packed together with the loads that follow, so many in all, whose elements lie between its own.
+    Split(Copier, usize),
+    /// Packed by a split before it.
+    Beside(Copier),
 }
 
 /// An instruction of a tile's program.

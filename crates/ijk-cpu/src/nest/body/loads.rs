@@ -71,6 +71,23 @@ impl Body<'_> {
         LoadSpec { place, slot, mode, size, stays: false }
     }
 
+    /// Lets loads of which each has every second or third element of the same rows be packed by one copy: these follow
+    /// each other in the list.
+    pub(super) fn split_loads(&mut self) {
+        let loads = &mut self.finished.loads;
+        let mut first = 0;
+        while first < loads.len() {
+            let parts = alternating(&mut loads[first..]);
+            if let (true, LoadMode::Pack(copier)) = (parts > 1, loads[first].mode) {
+                loads[first].mode = LoadMode::Split(copier, parts);
+                for load in &mut loads[first + 1..first + parts] {
+                    load.mode = LoadMode::Beside(copier);
+                }
+            }
+            first += parts;
+        }
+    }
+
     /// Returns true if an access is at the same elements in all tiles, which the nest does not write.
     fn stays(&self, place: &Place) -> bool {
         let loops = self.geometry.loops.iter().zip(&place.strides);
@@ -115,4 +132,31 @@ impl Body<'_> {
             },
         )
     }
+}
+
+/// Brings loads to the beginning of a list that together have all elements of rows of which the first load has every
+/// second or third; returns their number, or 1 if some are missing.
+fn alternating(loads: &mut [LoadSpec]) -> usize {
+    let LoadSpec { place, size, stays, mode, .. } = loads[0].clone();
+    let step = size as isize;
+    let parts = [2, 3].into_iter().find(|parts| place.inner.last() == Some(&(parts * step)));
+    let (Some(parts), LoadMode::Pack(_)) = (parts, mode) else { return 1 };
+    let is_at = |load: &LoadSpec, offset: isize| {
+        let other = &load.place;
+        matches!(load.mode, LoadMode::Pack(_))
+            && (load.size, load.stays, other.offset) == (size, stays, offset)
+            && (other.buffer, &other.inner, &other.strides)
+                == (place.buffer, &place.inner, &place.strides)
+    };
+    let exists = |offset| loads.iter().any(|load| is_at(load, offset));
+    let starts = (0..parts).map(|before| place.offset - before * step);
+    let start = { starts }.find(|start| (0..parts).all(|n| exists(start + n * step)));
+    let Some(start) = start else { return 1 };
+    for part in 0..parts {
+        let own = loads.iter().position(|load| is_at(load, start + part * step));
+        if let Some(own) = own {
+            loads.swap(part as usize, own);
+        }
+    }
+    parts as usize
 }

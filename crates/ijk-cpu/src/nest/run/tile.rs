@@ -3,7 +3,7 @@
 use super::super::program::*;
 use super::super::reduce::Accumulators;
 use super::{Axes, Worker, check_offsets};
-use crate::copy::{CopySide, dense_strides};
+use crate::copy::{Copier, CopySide, dense_strides};
 use ijk_kernels::lines::{LINE, prefetch_all_far};
 use ijk_kernels::tile::{
     Destination, FoldTo, TileKernel, all_hold, folded_length, folds_chain, streams,
@@ -192,13 +192,18 @@ impl<'a> Worker<'a> {
     unsafe fn load(&mut self) {
         let nest = self.nest;
         let packed = self.packed == self.extents;
-        for load in &nest.loads {
+        for (n, load) in nest.loads.iter().enumerate() {
             if load.stays && packed {
                 continue;
             }
             let from = self.address(&load.place);
             match &load.mode {
                 LoadMode::Direct => self.slots[load.slot as usize] = from,
+                LoadMode::Beside(_) => {}
+                // SAFETY: guaranteed by the caller; `from` is the first element of the split loads.
+                LoadMode::Split(copier, parts) => unsafe {
+                    self.split(copier, &nest.loads[n..n + parts], from)
+                },
                 LoadMode::Pack(copier) | LoadMode::PackRows(copier) => {
                     let rows = matches!(load.mode, LoadMode::PackRows(_));
                     let axes = self.extents.len() - usize::from(rows);
@@ -216,6 +221,30 @@ impl<'a> Worker<'a> {
         if !packed {
             self.packed.clone_from(&self.extents);
         }
+    }
+
+    /// Packs loads whose elements alternate in memory, row by row.
+    ///
+    /// # Safety
+    /// As for [`load`](Self::load); the loads' elements are side by side from `from` on, and their registers are equally
+    /// far apart.
+    unsafe fn split(&self, copier: &Copier, loads: &[LoadSpec], from: *mut u8) {
+        let [load, next, ..] = loads else { return };
+        let address = |load: &LoadSpec| self.slots[load.slot as usize];
+        let size = load.size as isize;
+        let apart = (address(next).addr() as isize).wrapping_sub(address(load).addr() as isize);
+        let mut dense: Axes<isize> = smallvec![0; self.extents.len()];
+        dense_strides(&self.extents, load.size, &mut dense);
+        let outer = self.extents.len() - 1;
+        let mut extents: Axes<usize> = self.extents.iter().copied().collect();
+        let mut strides: Axes<isize> = load.place.inner.iter().copied().collect();
+        extents.insert(outer, loads.len());
+        dense.insert(outer, apart);
+        strides.insert(outer, size);
+        let to = CopySide { ptr: address(load), strides: &dense };
+        let from = CopySide { ptr: from.cast_const(), strides: &strides };
+        // SAFETY: guaranteed by the caller; a register has room for a tile and overlaps no live one.
+        unsafe { copier.copy(&extents, to, from) };
     }
 
     /// Computes the present tile's value, each row where it is stored.
