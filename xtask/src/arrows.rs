@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ijk-cli", &["ijk"]),
     ("ijk-py", &["ijk"]),
     ("ijk-benches", &["ijk", "ijk-cpu", "ijk-plan", "ijk-ir", "ijk-tensor", "ijk-types"]),
+    ("macro-tests", &[]),
     ("xtask", &[]),
     ("examples", &["ijk"]),
 ];

@@ -298,14 +298,12 @@ mod tests {
     }
 
     /// Copies rows of elements that are `apart` elements from each other in `dst` or in `src`; what lies between stays.
-    fn check_apart<T: Copy + PartialEq + std::fmt::Debug>(
+    fn check_apart<T: ijk_types::Element + PartialEq>(
         level: Level,
         [apart_to, apart_from]: [usize; 2],
         columns: usize,
         make: fn(usize) -> T,
-    ) where
-        T: ijk_types::Element,
-    {
+    ) {
         let (rows, size) = (2, size_of::<T>());
         let src: Vec<T> = (0..rows * columns * apart_from).map(|n| make(n + 1)).collect();
         let mut dst = vec![make(0); rows * columns * apart_to];

@@ -2,5 +2,5 @@
 
 #[test]
 fn compile_errors() {
-    trybuild::TestCases::new().compile_fail("compile_fail/*.rs");
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }

@@ -1,0 +1,1 @@
+//! Compile errors of the macros of `ijk`: `tests/compile_fail`.
