@@ -46,6 +46,8 @@ pub(super) struct Planes {
     pub staged: Plane,
     /// Columns are contiguous in `dst`, and in descending order of addresses in `src`.
     pub reverse: Plane,
+    /// Columns are contiguous in `dst`, and two to four elements apart in `src`.
+    pub every: Plane,
     /// Columns are contiguous in `src`, and two to four elements apart in `dst`.
     pub spread: Plane,
     /// Any strides.
@@ -176,6 +178,30 @@ unsafe fn reverse<W: Copy>(
 }
 
 /// # Safety
+/// As for [`Plane`], with the condition of [`Planes::every`].
+#[inline(always)]
+unsafe fn every<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    for r in 0..rows {
+        let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
+        let from = at::<u8>(src, src_strides, r, 0);
+        // SAFETY: row `r`; its columns are contiguous in `dst`, and at every `N`th element in `src`.
+        unsafe {
+            match src_strides[1] / size_of::<W>() as isize {
+                2 => thin::every::<W, 2>(columns, to, from),
+                3 => thin::every::<W, 3>(columns, to, from),
+                _ => thin::every::<W, 4>(columns, to, from),
+            }
+        }
+    }
+}
+
+/// # Safety
 /// As for [`Plane`].
 #[inline(always)]
 pub(super) unsafe fn strided<W: Copy>(
@@ -185,41 +211,13 @@ pub(super) unsafe fn strided<W: Copy>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
-    let size = size_of::<W>() as isize;
-    let steps = (dst_strides[1] == size).then(|| src_strides[1] / size);
-    let steps = steps.filter(|step| step * size == src_strides[1]);
     for r in 0..rows {
-        // SAFETY: row `r`; its columns are contiguous in `dst`, and so many elements apart in `src`.
-        unsafe {
-            let (to, from) = (at(dst, dst_strides, r, 0), at(src, src_strides, r, 0));
-            let to = <*const u8>::cast_mut(to);
-            match steps {
-                Some(2) => thin::every::<W, 2>(columns, to, from),
-                Some(3) => thin::every::<W, 3>(columns, to, from),
-                Some(4) => thin::every::<W, 4>(columns, to, from),
-                _ => elements::<W>(columns, to, dst_strides[1], from, src_strides[1]),
+        for c in 0..columns {
+            // SAFETY: row `r`, column `c`.
+            unsafe {
+                let value = at::<W>(src, src_strides, r, c).read();
+                at::<W>(dst, dst_strides, r, c).cast_mut().write(value);
             }
-        }
-    }
-}
-
-/// Copies a row, one element after another.
-///
-/// # Safety
-/// As for [`Plane`], for one row.
-#[inline(always)]
-unsafe fn elements<W: Copy>(
-    columns: usize,
-    dst: *mut u8,
-    dst_stride: isize,
-    src: *const u8,
-    src_stride: isize,
-) {
-    for c in 0..columns {
-        // SAFETY: column `c`.
-        unsafe {
-            let value = at::<W>(src, [0, src_stride], 0, c).read();
-            at::<W>(dst, [0, dst_stride], 0, c).cast_mut().write(value);
         }
     }
 }
@@ -493,7 +491,7 @@ macro_rules! leveled_planes {
             (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
     )*};
 }
-leveled_planes!(rows_at: rows, splat_at: splat, reverse_at: reverse, strided_at: strided);
+leveled_planes!(rows_at: rows, splat_at: splat, reverse_at: reverse, every_at: every, strided_at: strided);
 
 macro_rules! leveled_transposes {
     ($($name:ident: $body:ident),*) => {$(
@@ -540,6 +538,7 @@ fn kernels<W: Copy>(level: Level) -> Planes {
         transpose,
         staged,
         reverse: reverse_at::<W>(level),
+        every: every_at::<W>(level),
         spread: spread_for::<W>(level),
         strided: strided_at::<W>(level),
         stream: stream_for::<W>(level),

@@ -100,7 +100,7 @@ impl Copier {
             let (to, from) = ([-dst_strides[0], dst_strides[1]], [size, src_strides[1]]);
             return ChosenPlane { shifts, ..self.plane(extents, to, from) };
         }
-        let spreads = (2..=4).any(|apart| dst_strides[1] == apart * size);
+        let few_apart = |stride: isize| (2..=4).any(|elements| stride == elements * size);
         let mut staged = None;
         let kernel = match src_strides {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
@@ -110,7 +110,8 @@ impl Copier {
                 staged = Some(self.planes.staged);
                 self.planes.transpose
             }
-            [_, s] if s == size && spreads => self.planes.spread,
+            [_, s] if dense && few_apart(s) => self.planes.every,
+            [_, s] if s == size && few_apart(dst_strides[1]) => self.planes.spread,
             _ => self.planes.strided,
         };
         ChosenPlane { kernel, staged, extents, dst_strides, src_strides, shifts: [0; 2] }

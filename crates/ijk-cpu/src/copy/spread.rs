@@ -21,7 +21,7 @@ macro_rules! spread {
             for r in 0..rows {
                 let to = at::<$word>(dst, dst_strides, r, 0).cast_mut();
                 let from = at::<$word>(src, src_strides, r, 0);
-                // SAFETY: row `r`; its columns are contiguous in `src`, and so many elements apart in `dst`.
+                // SAFETY: row `r`; its columns are contiguous in `src`, and `N` elements apart in `dst`.
                 unsafe {
                     match dst_strides[1] / SIZE {
                         2 => $row::<2>(columns, to, from),

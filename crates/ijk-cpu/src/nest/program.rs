@@ -163,9 +163,10 @@ pub(super) enum LoadMode {
     Pack(Copier),
     /// Packed to a register, with one element for each [row](Over::Rows) of a tile.
     PackRows(Copier),
-    /// Packed together with the loads that follow, so many in all, whose elements lie between its own.
+    /// Packed by one copy with the loads that follow it in the list, whose elements lie between its own: the number of
+    /// these loads, with itself.
     Split(Copier, usize),
-    /// Packed by a split before it.
+    /// Packed by the copy of the [`Split`](Self::Split) before it.
     Beside(Copier),
 }
 
