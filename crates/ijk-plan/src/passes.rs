@@ -2,7 +2,7 @@
 
 use crate::algebra::{extremes, hoist, log_products, log_sums, prefix, product, scales, scatter};
 use crate::canonical::{equal, fuse, lanes, regions, selections, signs, simplify};
-use crate::domain::{bounds, peel, positions, quotients, split};
+use crate::domain::{bounds, peel, placements, positions, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
 use crate::layout::{Layout, argreduce, axis_order, gathered, rows, tables};
@@ -40,7 +40,7 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 27] = [
+pub(crate) const PASSES: [Pass; 29] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
     // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
@@ -55,6 +55,8 @@ pub(crate) const PASSES: [Pass; 27] = [
     Pass::new("narrowings", lanes::drop_narrowings),
     // Needs comparisons inlined. Leaves gathers in place of sums that select one term.
     Pass::new("selections", selections::select),
+    // Needs what no sum selects. Leaves maps without the test, and stores to the places where it holds.
+    Pass::new("placements", placements::place),
     // Needs what `fuse` could not inline as a whole. Leaves boxes that evaluate such maps in place.
     Pass::new("regions", regions::fuse),
     // Needs operators and their consumers in one expression. Leaves no sign that is not demanded.
@@ -67,6 +69,8 @@ pub(crate) const PASSES: [Pass; 27] = [
     Pass::new("split", split::split_axes),
     // Needs divisions that no split removes. Leaves boxes with affine indices, for scans, peeling and contractions.
     Pass::new("quotients", quotients::cut).skipped_from(Pressure::High),
+    // Needs values whole. Leaves maxima of prefixes, and of what they would otherwise choose.
+    Pass::new("prefix choices", prefix::take_apart),
     // Needs affine guards of prefixes. Leaves prefix reductions whose value does not depend on the position.
     Pass::new("prefix factors", prefix::move_factors_out),
     // Needs that, and comes before products, which would contract n² points. Leaves scans.

@@ -167,6 +167,19 @@ unsafe fn reverse<W: Copy>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
+    let row = (columns * size_of::<W>()) as isize;
+    if [dst_strides[0], src_strides[0]] == [row; 2] {
+        let first = src.wrapping_offset(size_of::<W>() as isize - row);
+        // SAFETY: guaranteed by the caller; rows are adjacent on both sides, and begin with their last column in `src`.
+        unsafe {
+            match columns {
+                2 => return thin::mirror::<W, 2>(rows, dst, first),
+                3 => return thin::mirror::<W, 3>(rows, dst, first),
+                4 => return thin::mirror::<W, 4>(rows, dst, first),
+                _ => {}
+            }
+        }
+    }
     for r in 0..rows {
         let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
         let from = at::<W>(src, src_strides, r, 0);

@@ -66,6 +66,23 @@ pub(super) unsafe fn repeat<W: Copy, const N: usize>(rows: usize, dst: *mut u8, 
     }
 }
 
+/// Copies rows of `N` elements, each row in reverse order.
+///
+/// # Safety
+/// `src` has `rows` times `N` elements, and `dst` room for as many; no other thread accesses these, and no element is on
+/// both sides.
+#[inline(always)]
+pub(super) unsafe fn mirror<W: Copy, const N: usize>(rows: usize, dst: *mut u8, src: *const u8) {
+    let (dst, src) = (dst.cast::<[W; N]>(), src.cast::<[W; N]>());
+    for row in 0..rows {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let all = src.add(row).read();
+            dst.add(row).write(std::array::from_fn(|n| all[N - 1 - n]));
+        }
+    }
+}
+
 /// Copies every `N`th of some elements to contiguous ones.
 ///
 /// # Safety

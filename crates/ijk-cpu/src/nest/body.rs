@@ -7,6 +7,7 @@ mod loads;
 mod merged;
 mod selects;
 mod standing;
+mod threshold;
 mod window;
 
 use super::geometry::Geometry;
@@ -268,9 +269,10 @@ impl<'a> Body<'a> {
         for n in (0..needed.len()).rev() {
             if needed[n] && self.nodes[n].is_none() {
                 let mut need = |o: NodeId| needed[o.0 as usize] = true;
-                match Window::of(&self.lowering.nest.body, n) {
-                    Some(window) => window.operands().for_each(&mut need),
-                    None => operands(&self.lowering.nest.body[n]).for_each(&mut need),
+                match (Window::of(&self.lowering.nest.body, n), self.threshold_of(n)) {
+                    (Some(window), _) => window.operands().for_each(&mut need),
+                    (_, Some(threshold)) => threshold.operand().into_iter().for_each(&mut need),
+                    _ => operands(&self.lowering.nest.body[n]).for_each(&mut need),
                 }
             }
         }
@@ -291,6 +293,12 @@ impl<'a> Body<'a> {
         let lowering = self.lowering;
         if let Some(window) = Window::of(&lowering.nest.body, n) {
             return self.window(window);
+        }
+        if let Some(threshold) = self.threshold_of(n) {
+            if let Some(value) = self.threshold(&threshold)? {
+                return Ok(value);
+            }
+            operands(&lowering.nest.body[n]).try_for_each(|operand| self.late(operand))?;
         }
         match lowering.nest.body[n] {
             Node::Load(load) => self.load(load as usize),
@@ -468,6 +476,7 @@ impl Instruction {
             Self::Map(Map { dst, .. })
             | Self::Select { map: Map { dst, .. }, .. }
             | Self::Index { dst, .. }
+            | Self::Threshold { dst, .. }
             | Self::Gather { dst, .. } => dst,
             Self::Chain(ref chain) => chain.dst,
         }
@@ -487,6 +496,7 @@ impl Instruction {
             Self::Map(Map { dst, .. })
             | Self::Select { map: Map { dst, .. }, .. }
             | Self::Index { dst, .. }
+            | Self::Threshold { dst, .. }
             | Self::Gather { dst, .. } => dst,
             Self::Chain(chain) => &mut chain.dst,
         }
@@ -498,6 +508,7 @@ impl Instruction {
                 sources.iter().map(|source| source.slot).collect()
             }
             Self::Index { .. } => Few::new(),
+            Self::Threshold { other, .. } => other.iter().map(|source| source.slot).collect(),
             Self::Gather { offsets, .. } => smallvec![offsets],
             Self::Chain(ref chain) => {
                 chain.links.iter().flat_map(|link| link.sources).map(|source| source.slot).collect()

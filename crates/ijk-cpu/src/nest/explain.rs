@@ -61,7 +61,10 @@ impl TileNest {
     /// Returns true if all points have one value.
     fn is_constant(&self) -> bool {
         let varies = |each: &Instruction| {
-            matches!(each, Instruction::Index { .. } | Instruction::Gather { .. })
+            !matches!(
+                each,
+                Instruction::Map(_) | Instruction::Select { .. } | Instruction::Chain(_)
+            )
         };
         self.loads.is_empty() && !self.instructions.iter().any(varies)
     }

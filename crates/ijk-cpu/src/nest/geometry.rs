@@ -314,13 +314,16 @@ fn nearness(axis: &Axis, axes: &[Axis]) -> usize {
     if reduces { load_span(axis) } else { axis.store.unsigned_abs() }
 }
 
-/// The innermost axis: contiguous in the output, or in the operands of a reduction, weighted by their sizes.
+/// The innermost axis: contiguous in the output, or in the operands of a reduction, weighted by their sizes. If it
+/// reads no operand contiguously, a reduction goes along the axis whose elements are nearest to each other.
 fn vector_axis(axes: &[Axis]) -> Option<usize> {
     let reduces = axes.iter().any(|a| a.reduced);
+    let mut strides = axes.iter().flat_map(|axis| &axis.loads).map(|s| s.unsigned_abs());
+    let scattered = reduces && strides.clone().any(|s| s > 1) && strides.all(|s| s != 1);
     let score = |a: usize| {
         let axis = &axes[a];
         let dense = axis.loads.iter().filter(|s| s.unsigned_abs() == 1).count();
-        let stored = usize::from(axis.store.unsigned_abs() == 1);
+        let stored = usize::from(axis.store.unsigned_abs() == 1 && !scattered);
         let weight = match reduces {
             true => (0..axis.loads.len())
                 .filter(|&load| axis.loads[load].unsigned_abs() == 1)
@@ -404,6 +407,13 @@ mod tests {
         let columns = vec![axis(4096, true, 0, &[4096]), axis(4096, false, 1, &[1])];
         let g = Geometry::new(columns, WISHES);
         assert!(!g.along && g.loops[1].tile == 1024 && g.loops[0].tile == 1);
+    }
+
+    #[test]
+    fn sums_of_scattered_elements_go_along_the_nearest() {
+        let traces = vec![axis(4096, false, 1, &[4096]), axis(64, true, 0, &[65])];
+        let g = Geometry::new(traces, WISHES);
+        assert!(g.along && g.loops[1].tile == 64 && g.loops[0].tile == 16);
     }
 
     #[test]

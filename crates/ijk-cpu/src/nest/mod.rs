@@ -25,6 +25,7 @@ mod rows;
 mod run;
 mod sorted;
 mod standing;
+mod threshold;
 
 pub(crate) use ijk_kernels::tile::{
     FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, binary, fault, fold,

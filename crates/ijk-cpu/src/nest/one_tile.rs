@@ -339,7 +339,7 @@ impl Listing<'_> {
                 let extents = if *over == Over::One { &[] } else { &extents[..] };
                 self.index(*iota, (extents, inner), dst, *constant)
             }
-            Instruction::Gather { .. } => None,
+            Instruction::Threshold { .. } | Instruction::Gather { .. } => None,
         }
     }
 

@@ -11,7 +11,7 @@ use ijk_kernels::tile::{
     ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels,
     TileKernel,
 };
-use ijk_types::DType;
+use ijk_types::{BinaryOp, DType};
 
 /// Index of a pointer in the table of operands of instructions.
 pub(super) type Slot = u16;
@@ -182,6 +182,15 @@ pub(super) enum Instruction {
     Select { map: Map, register: usize },
     /// Computes the values of an affine index.
     Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, over: Over },
+    /// Compares an affine index, which varies along rows, with an i64 of each row, or with 0.
+    Threshold {
+        dst: Slot,
+        op: BinaryOp,
+        constant: i64,
+        steps: Vec<i64>,
+        inner: Vec<i64>,
+        other: Option<Source>,
+    },
     /// Gathers elements at computed offsets from the origin of a tile in an array.
     Gather {
         dst: Slot,

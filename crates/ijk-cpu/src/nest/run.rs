@@ -3,6 +3,7 @@
 mod chains;
 mod reduce;
 mod rows;
+mod threshold;
 mod tile;
 
 use super::program::*;

@@ -203,6 +203,14 @@ pub const PERMUTE_POINTS: usize = 1024;
 /// Elements that are tested for infinities between two checks for an early exit.
 pub const FINITE_PIECE: usize = 4096;
 
+/// Most elements from one element of a load to the next for which loads side by side are packed by one copy: with more,
+/// most of each cache line is of no use to it.
+pub const SPLIT_ELEMENTS: isize = 32;
+
+/// Loads side by side that are packed by one copy where other elements lie between them: rows of a block that is
+/// transposed in registers.
+pub const SPLIT_LEAST: usize = 4;
+
 // Estimated nanoseconds on one thread.
 
 /// A kernel call of a block of rows in a pass,
@@ -274,6 +282,9 @@ pub const KERNEL_CALL_ROW: usize = 64;
 
 /// and the same for a chain, which takes vectors of several rows.
 pub const CHAIN_CALL_ROW: usize = 16;
+
+/// Shortest row for which a comparison of an index is written as an interval, whose ends are computed.
+pub const THRESHOLD_ROW: usize = 32;
 
 /// Shortest row for which a call of the kernel of a single function is as fast as a chain of all rows.
 pub const CHAIN_LONG_ROW: usize = 128;

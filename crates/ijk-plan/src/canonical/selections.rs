@@ -135,20 +135,32 @@ impl Choice {
         let [left, right] = self.compared.map(|at| expr::as_index(&stmt.value, types, at));
         let difference = index::add(&left?, &index::scale(&right?, -1)?)?;
         let kept = stmt.kept_axes();
-        difference.terms.iter().find_map(|(coefficient, atom)| {
-            let Atom::Axis(axis) = atom else { return None };
-            let (own, a) = (IndexExpr::axis(*axis), axis.0 as usize);
-            let rest = index::add(&difference, &index::scale(&own, -coefficient)?)?;
-            let alone = !of_indices([&rest]).contains(&axis.0);
-            // The value must fit an index.
-            let small = index::range(&rest, &stmt.extents());
-            let fits = |n: i128| i64::try_from(n).is_ok();
-            let bounded = index::reads(&rest) || fits(small.0) && fits(small.1);
-            let fixes = coefficient.abs() == 1 && !kept[a] && alone && bounded;
-            let place = fixes.then(|| index::scale(&rest, -coefficient)).flatten()?;
-            in_bounds(graph, stmt, &place).then_some((a, place))
+        difference.terms.iter().find_map(|(_, atom)| {
+            let Atom::Axis(AxisId(axis)) = *atom else { return None };
+            let axis = Some(axis as usize).filter(|&axis| !kept[axis])?;
+            Some((axis, solved(graph, stmt, &difference, axis)?))
         })
     }
+}
+
+/// The only value of an axis for which a difference is 0, in terms of the others.
+pub(crate) fn solved(
+    graph: &Graph,
+    stmt: &Stmt,
+    difference: &IndexExpr,
+    axis: usize,
+) -> Option<IndexExpr> {
+    let own = IndexExpr::axis(AxisId(axis as u32));
+    let term = difference.terms.iter().find(|(_, atom)| *atom == Atom::Axis(AxisId(axis as u32)));
+    let coefficient = term.map(|(coefficient, _)| *coefficient).filter(|c| c.abs() == 1)?;
+    let rest = index::add(difference, &index::scale(&own, -coefficient)?)?;
+    // The value must fit an index.
+    let small = index::range(&rest, &stmt.extents());
+    let fits = |n: i128| i64::try_from(n).is_ok();
+    let bounded = index::reads(&rest) || fits(small.0) && fits(small.1);
+    let fixes = !of_indices([&rest]).contains(&(axis as u32)) && bounded;
+    let place = fixes.then(|| index::scale(&rest, -coefficient)).flatten()?;
+    in_bounds(graph, stmt, &place).then_some(place)
 }
 
 /// Tells whether the elements in an index are in bounds where the statement's guards hold.
@@ -191,7 +203,7 @@ fn one(dtype: DType) -> Option<Scalar> {
 }
 
 /// The statement with some axes fixed to index expressions, guarded by their extents.
-fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
+pub(crate) fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
     let mut map = index::of_axes(0..stmt.axes.len());
     for (axis, place) in places {
         map[*axis] = place.clone();

@@ -2,6 +2,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod peel;
+pub(crate) mod placements;
 pub(crate) mod positions;
 pub(crate) mod quotients;
 pub(crate) mod split;

@@ -15,6 +15,8 @@ use std::cmp::Ordering;
 
 /// Greatest number of boxes of a statement.
 const MAX_BOXES: usize = 8;
+/// Greatest extent of each axis, if a comparison depends on several.
+const MAX_VALUES: u64 = 4;
 /// Least number of points of a statement: each box is a step of its own.
 const MIN_POINTS: u64 = 16 * SMALL_DOMAIN;
 
@@ -90,9 +92,12 @@ impl Compared {
         value.nodes.iter().enumerate().filter_map(of).collect()
     }
 
-    /// The ranges of an axis in which it holds everywhere or nowhere, in turn, if it depends on this axis alone.
+    /// The ranges of an axis in which it holds everywhere or nowhere, in turn, if it depends on this axis alone; of
+    /// several axes that are short, the values of one.
     fn ranges(&self, stmt: &Stmt) -> Option<(usize, Vec<Interval>)> {
-        let [(step, Atom::Axis(axis))] = self.difference.terms[..] else { return None };
+        let [(step, Atom::Axis(axis))] = self.difference.terms[..] else {
+            return self.values(stmt);
+        };
         let axis = axis.0 as usize;
         let last = i128::from(stmt.axes[axis].extent) - 1;
         let sign = |at: i128| {
@@ -115,6 +120,20 @@ impl Compared {
             }
         }
         Some((axis, ranges))
+    }
+
+    /// The values of one axis, if it depends on axes of few values only.
+    fn values(&self, stmt: &Stmt) -> Option<(usize, Vec<Interval>)> {
+        let axis = |(_, atom): &(i64, Atom)| match atom {
+            Atom::Axis(axis) => Some(axis.0 as usize),
+            _ => None,
+        };
+        let axes: Few<usize> = self.difference.terms.iter().map(axis).collect::<Option<_>>()?;
+        let extent = |axis: &usize| stmt.axes[*axis].extent;
+        let first = axes.iter().copied().find(|axis| extent(axis) > 1)?;
+        let values = 0..i128::from(extent(&first));
+        let short = axes.iter().all(|axis| extent(axis) <= MAX_VALUES);
+        short.then(|| (first, values.map(|at| (at, at)).collect()))
     }
 
     /// True or false, if it is the same in the whole domain.

@@ -9,7 +9,7 @@ use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
 use ijk_kernels::lines::AHEAD;
 use ijk_kernels::tuning::time::{
     CHAIN_CALL_ROW, CHAIN_LONG_ROW, KERNEL_CALL_ROW, LOADED_POINT, LOADS_PREFETCH_BYTES,
-    PACKED_POINT,
+    PACKED_POINT, SPLIT_ELEMENTS, SPLIT_LEAST,
 };
 
 impl Body<'_> {
@@ -71,8 +71,7 @@ impl Body<'_> {
         LoadSpec { place, slot, mode, size, stays: false }
     }
 
-    /// Lets loads of which each has every second or third element of the same rows be packed by one copy: these follow
-    /// each other in the list.
+    /// Lets loads whose elements lie side by side be packed by one copy: these follow each other in the list.
     pub(super) fn split_loads(&mut self) {
         let loads = &mut self.finished.loads;
         let mut first = 0;
@@ -134,29 +133,33 @@ impl Body<'_> {
     }
 }
 
-/// Brings loads to the beginning of a list that together have all elements of rows of which the first load has every
-/// second or third; returns their number, or 1 if some are missing.
+/// Brings loads to the beginning of a list whose elements lie side by side in memory, as those of pairs or of small
+/// matrices do, in the order of their addresses; returns their number, or 1 if too few are side by side for one copy.
 fn alternating(loads: &mut [LoadSpec]) -> usize {
     let LoadSpec { place, size, stays, mode, .. } = loads[0].clone();
     let step = size as isize;
-    let parts = [2, 3].into_iter().find(|parts| place.inner.last() == Some(&(parts * step)));
-    let (Some(parts), LoadMode::Pack(_)) = (parts, mode) else { return 1 };
-    let is_at = |load: &LoadSpec, offset: isize| {
-        let other = &load.place;
-        matches!(load.mode, LoadMode::Pack(_))
-            && (load.size, load.stays, other.offset) == (size, stays, offset)
-            && (other.buffer, &other.inner, &other.strides)
-                == (place.buffer, &place.inner, &place.strides)
+    let apart = place.inner.last().map_or(0, |stride| stride / step);
+    let (LoadMode::Pack(_), 2..=SPLIT_ELEMENTS) = (mode, apart) else { return 1 };
+    let at = |loads: &[LoadSpec], offset: isize| {
+        loads.iter().position(|load| {
+            let other = &load.place;
+            matches!(load.mode, LoadMode::Pack(_))
+                && (load.size, load.stays, other.offset) == (size, stays, offset)
+                && (other.buffer, &other.inner, &other.strides)
+                    == (place.buffer, &place.inner, &place.strides)
+        })
     };
-    let exists = |offset| loads.iter().any(|load| is_at(load, offset));
-    let starts = (0..parts).map(|before| place.offset - before * step);
-    let start = { starts }.find(|start| (0..parts).all(|n| exists(start + n * step)));
-    let Some(start) = start else { return 1 };
-    for part in 0..parts {
-        let own = loads.iter().position(|load| is_at(load, start + part * step));
-        if let Some(own) = own {
-            loads.swap(part as usize, own);
-        }
+    let mut start = place.offset;
+    while at(loads, start - step).is_some() {
+        start -= step;
     }
-    parts as usize
+    let mut parts = 0;
+    while parts < apart as usize
+        && let Some(own) = at(&loads[parts..], start + parts as isize * step)
+    {
+        loads.swap(parts, parts + own);
+        parts += 1;
+    }
+    // Fewer are packed by shuffles only if nothing lies between them.
+    if parts >= SPLIT_LEAST || parts as isize == apart { parts } else { 1 }
 }

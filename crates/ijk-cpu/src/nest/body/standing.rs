@@ -35,7 +35,9 @@ impl Body<'_> {
             let read = instruction.sources().iter().any(|&slot| varies[slot as usize]);
             let own = match instruction {
                 Instruction::Map(_) | Instruction::Chain(_) | Instruction::Select { .. } => false,
-                Instruction::Index { steps, .. } => steps[a] != 0,
+                Instruction::Index { steps, .. } | Instruction::Threshold { steps, .. } => {
+                    steps[a] != 0
+                }
                 Instruction::Gather { array, .. } => array.strides[a] != 0,
             };
             varies[instruction.dst() as usize] = read || own;

@@ -2,6 +2,7 @@
 
 use super::super::program::*;
 use super::super::reduce::Accumulators;
+use super::threshold::{Others, thresholds};
 use super::{Axes, Worker, check_offsets};
 use crate::copy::{Copier, CopySide, dense_strides};
 use ijk_kernels::lines::{LINE, prefetch_all_far};
@@ -360,6 +361,14 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Value of an affine index at the first point of the present tile.
+    fn origin(&self, constant: i64, steps: &[i64]) -> i64 {
+        steps.iter().enumerate().fold(constant, |sum, (a, &step)| {
+            let at = self.block[a] * self.nest.geometry.loops[a].tile;
+            sum.wrapping_add(step.wrapping_mul(at as i64))
+        })
+    }
+
     /// Executes one instruction.
     ///
     /// # Safety
@@ -383,14 +392,22 @@ impl<'a> Worker<'a> {
             // SAFETY: operands are computed.
             Instruction::Select { map, register } => unsafe { self.select(map, *register) },
             Instruction::Index { dst, constant, steps, inner, iota, over } => {
-                let origin = steps.iter().enumerate().fold(*constant, |sum, (a, &step)| {
-                    let at = self.block[a] * self.nest.geometry.loops[a].tile;
-                    sum.wrapping_add(step.wrapping_mul(at as i64))
-                });
+                let origin = self.origin(*constant, steps);
                 let dst = self.slots[*dst as usize].cast::<i64>();
                 let extents = if *over == Over::One { &[] } else { &self.extents[..] };
                 // SAFETY: the register has one i64 for each point, or one for a splat.
                 unsafe { indices(*iota, extents, inner, dst, origin) };
+            }
+            Instruction::Threshold { dst, op, constant, steps, inner, other } => {
+                let origin = self.origin(*constant, steps);
+                let other = other.as_ref().map(|other| {
+                    let step = if other.over == Over::One { 0 } else { 1 };
+                    (self.slots[other.slot as usize].cast_const().cast::<i64>(), step)
+                });
+                let dst = self.slots[*dst as usize].cast();
+                // SAFETY: the register has one bool for each point; the other side is computed, an i64 for each row or
+                // for all.
+                unsafe { thresholds((*op, inner), &self.extents, dst, origin, &mut Others(other)) };
             }
             Instruction::Gather { dst, offsets, array, moves, range, over } => {
                 let n = self.count(*over);

@@ -4,11 +4,13 @@
 //! in place of k, only a guard, `q <= p`, mentions both: the value is evaluated once for each q, and the statement is
 //! a scan of it. Several such pairs of axes are handled one after another; reductions from a point on are mirrored.
 
+mod choices;
 mod factors;
 mod level;
 mod masks;
 mod operands;
 
+pub(crate) use choices::take_apart;
 pub(crate) use factors::move_factors_out;
 
 use crate::SMALL_DOMAIN;

@@ -2,7 +2,8 @@
 //!
 //! A product of several factors is multiplied pairwise in the order that [`crate::order`] finds, and each reduced axis
 //! is summed after its last use. Factors that are more than an access, over fewer axes than the domain, are evaluated
-//! first. If none of this pays, the statement stays one loop nest.
+//! first. Sums of several products are reduced product by product. If none of this pays, the statement stays one loop
+//! nest.
 
 mod chain;
 mod constants;
@@ -13,6 +14,7 @@ mod lower;
 mod moves;
 mod post_ops;
 mod strategy;
+mod sums;
 
 use crate::SMALL_DOMAIN;
 use crate::canonical::simplify::drop_dead;
@@ -76,6 +78,9 @@ fn lower_product(
         Some((_, plan, stmt)) => (plan.cost, stmt),
         None => (stmt.points().saturating_mul(NEST_COST), &stmt),
     };
+    if let Some(summands) = sums::parts(graph, stmt, cost) {
+        return summands.into_iter().for_each(|part| lower(graph, chains, part, out));
+    }
     let parts = match inlined::gathering(graph, chains, stmt) {
         Some((wide, other)) => gathers::move_behind(graph, &wide, cost.saturating_add(other)),
         None => gathers::move_behind(graph, stmt, cost),

@@ -61,6 +61,14 @@ impl ReducedProduct {
         if fewer || cost < nest.cost { Strategy { moves, split: true, cost } } else { nest }
     }
 
+    /// Cost of two or more factors with reduced axes as contractions; `None` if a loop nest costs less.
+    pub(super) fn contraction_cost(&self) -> Option<u64> {
+        let all: Vec<u32> = (0..self.extents.len() as u32).collect();
+        let cost = self.plan().cost;
+        let is_less = cost < self.points(&all).saturating_mul(NEST_COST);
+        (self.algebra.is_some() && self.factors.len() > 1 && is_less).then_some(cost)
+    }
+
     /// Tells whether the reduction stays one guarded loop nest without stored factors: elements without points keep
     /// the identity then, if post-operations preserve it.
     pub(super) fn skips(&self, moves: &[PlacedMove]) -> bool {

@@ -1,0 +1,138 @@
+//! Sums of products taken apart: `a[i,k]*b[k,j] - b[i,k]*a[k,j]` is a contraction for each product.
+//!
+//! Summands that are no contractions stay together, so that what cancels among them does so at each point. Each product
+//! is rounded before it meets the others in any case: to sum them apart adds errors of that kind only.
+
+use super::{ReducedProduct, axes_in};
+use crate::graph::axes::{Axes, restrict};
+use crate::graph::expr::{Builder, extract};
+use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use ijk_ir::core::Init;
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+
+/// Greatest number of summands.
+const MAX_SUMMANDS: usize = 8;
+
+/// The statements that reduce the summands of a value one after another, if they cost less than `cost`.
+pub(super) fn parts(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stmt>> {
+    let root = stmt.value.nodes.last()?;
+    if !matches!(root, ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub, ..)) {
+        return None;
+    }
+    let monoid = stmt.reduce == Some(Reducer::Monoid(Monoid::Add));
+    let plain = stmt.guards.is_empty() && stmt.scan.is_none() && !stmt.single;
+    if graph.strict || !monoid || !plain || graph.array(stmt.out).dtype == DType::Bool {
+        return None;
+    }
+    let mut summands = summands(&stmt.value)?;
+    let kept = stmt.kept_axes();
+    let elements = stmt.axes.iter().zip(&kept).fold(1u64, |n, (axis, kept)| match kept {
+        true => n.saturating_mul(axis.extent),
+        false => n,
+    });
+    let mut total = 0u64;
+    let mut values = Vec::new();
+    summands.retain(|summand| {
+        let value = summand.value(stmt);
+        let alone = Stmt { value: value.clone(), ..stmt.clone() };
+        let Some(cost) = ReducedProduct::new(graph, &alone).and_then(|p| p.contraction_cost())
+        else {
+            return true;
+        };
+        total = total.saturating_add(cost).saturating_add(elements);
+        values.push(value);
+        false
+    });
+    if values.is_empty() {
+        return None;
+    }
+    let mut parts: Vec<Stmt> =
+        values.into_iter().map(|value| Stmt { value, ..stmt.clone() }).collect();
+    if !summands.is_empty() {
+        let rest = rest(graph, stmt, &summands, &kept)?;
+        total = total.saturating_add(rest.points().saturating_mul(super::NEST_COST));
+        parts.push(rest);
+    }
+    if parts.len() < 2 || total >= cost {
+        return None;
+    }
+    Some(chained(graph, stmt, parts))
+}
+
+/// A node that is added, or subtracted.
+struct Summand {
+    root: u32,
+    negative: bool,
+}
+
+impl Summand {
+    /// Its value, with the sign.
+    fn value(&self, stmt: &Stmt) -> Expr {
+        let mut value = extract(&stmt.value.nodes, self.root);
+        if self.negative {
+            value.nodes.push(ExprNode::Unary(UnaryOp::Neg, value.nodes.len() as u32 - 1));
+        }
+        value
+    }
+}
+
+/// Summands of a value, from left to right; `None` if there are too many.
+fn summands(value: &Expr) -> Option<Vec<Summand>> {
+    let mut open = vec![Summand { root: value.nodes.len() as u32 - 1, negative: false }];
+    let mut all = Vec::new();
+    while let Some(Summand { root, negative }) = open.pop() {
+        if open.len() + all.len() >= MAX_SUMMANDS {
+            return None;
+        }
+        match value.nodes[root as usize] {
+            ExprNode::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), x, y) => {
+                open.push(Summand { root: y, negative: negative != (op == BinaryOp::Sub) });
+                open.push(Summand { root: x, negative });
+            }
+            ExprNode::Unary(UnaryOp::Neg, x) => open.push(Summand { root: x, negative: !negative }),
+            _ => all.push(Summand { root, negative }),
+        }
+    }
+    Some(all)
+}
+
+/// The statement that reduces what is not a contraction. Reduced axes that it does not depend on are a factor.
+fn rest(graph: &Graph, stmt: &Stmt, summands: &[Summand], kept: &[bool]) -> Option<Stmt> {
+    let mut builder = Builder::default();
+    let mut root = None;
+    for summand in summands {
+        let next = builder.push_all(&summand.value(stmt));
+        root =
+            Some(root.map_or(next, |sum| builder.push(ExprNode::Binary(BinaryOp::Add, sum, next))));
+    }
+    let value = builder.finish(root?);
+    let axes: Axes = axes_in(&value);
+    let used = |axis: usize| kept[axis] || axes.binary_search(&(axis as u32)).is_ok();
+    let unused = stmt.axes.iter().enumerate().filter(|(axis, _)| !used(*axis));
+    let times = unused.fold(1u64, |n, (_, axis)| n.saturating_mul(axis.extent));
+    let mut builder = Builder::default();
+    let mut root = builder.push_all(&value);
+    if times != 1 {
+        let times = i64::try_from(times).ok()?;
+        let factor = scalar::unary(UnaryOp::Cast(graph.array(stmt.out).dtype), Scalar::I64(times));
+        let factor = factor.ok().filter(|factor| factor.as_f64() == times as f64)?;
+        let times = builder.push(ExprNode::Const(factor));
+        root = builder.push(ExprNode::Binary(BinaryOp::Mul, root, times));
+    }
+    let value = builder.finish(root);
+    Some(restrict(Stmt { value, ..stmt.clone() }, used))
+}
+
+/// The parts, of which each accumulates into the result of the one before.
+fn chained(graph: &mut Graph, stmt: &Stmt, mut parts: Vec<Stmt>) -> Vec<Stmt> {
+    let info = graph.array(stmt.out);
+    let (dtype, shape) = (info.dtype, info.shape.clone());
+    let last = parts.len() - 1;
+    let mut previous = stmt.init;
+    for (at, part) in parts.iter_mut().enumerate() {
+        part.out = if at == last { stmt.out } else { graph.new_array(dtype, shape.clone()) };
+        part.init = previous;
+        previous = Init::From(part.out);
+    }
+    parts
+}
