@@ -1,7 +1,7 @@
 //! The passes in their order: each is a mechanism that rewrites a [`Graph`], not a list of spellings.
 
 use crate::algebra::{extremes, hoist, log_products, log_sums, prefix, product, scales, scatter};
-use crate::canonical::{equal, fuse, lanes, regions, selections, signs, simplify};
+use crate::canonical::{equal, fuse, lanes, overlaps, regions, selections, signs, simplify};
 use crate::domain::{bounds, peel, placements, positions, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
@@ -40,7 +40,7 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 29] = [
+pub(crate) const PASSES: [Pass; 30] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
     // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
@@ -59,6 +59,8 @@ pub(crate) const PASSES: [Pass; 29] = [
     Pass::new("placements", placements::place),
     // Needs what `fuse` could not inline as a whole. Leaves boxes that evaluate such maps in place.
     Pass::new("regions", regions::fuse),
+    // Needs that. Leaves boxes that add all values of an element at once.
+    Pass::new("overlaps", overlaps::fuse),
     // Needs operators and their consumers in one expression. Leaves no sign that is not demanded.
     Pass::new("signs", signs::drop_signs),
     // Needs signs to be gone. Leaves maxima and minima without monotone functions, before products take them apart.

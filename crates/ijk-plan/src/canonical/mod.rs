@@ -8,6 +8,7 @@ pub(crate) mod facts;
 pub(crate) mod forward;
 pub(crate) mod fuse;
 pub(crate) mod lanes;
+pub(crate) mod overlaps;
 pub(crate) mod regions;
 pub(crate) mod selections;
 pub(crate) mod signs;

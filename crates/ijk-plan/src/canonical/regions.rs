@@ -64,27 +64,38 @@ impl Region {
         if graph.can_fail(stmt) || graph.partial.contains(&stmt.out) {
             return None;
         }
-        let extents = stmt.extents();
-        let mut origin: Vec<Option<IndexExpr>> =
-            extents.iter().map(|&n| (n == 1).then(|| IndexExpr::constant(0))).collect();
-        for (dim, e) in stmt.out_index.iter().enumerate() {
-            let Some((axis, constant)) = shifted(e)? else { continue };
-            let own = IndexExpr { constant: -constant, ..index::of_axes([dim]).pop()? };
-            if origin[axis].replace(own).is_some() && extents[axis] > 1 {
-                return None;
-            }
-        }
-        let axis = |(dim, &extent)| Axis { name: format!("_{dim}"), extent };
-        let axes = shape.iter().enumerate().map(axis).collect();
-        let map = stmt.substitute(&origin.into_iter().collect::<Option<Vec<_>>>()?, axes)?;
-        let out_index = index::of_axes(0..shape.len());
+        let map = over_output(graph, stmt)?;
         Some(Self {
             array: stmt.out,
-            ranges: stmt.out_index.iter().map(|e| index::range(e, &extents)).collect(),
-            map: Stmt { out_index, ..map },
+            ranges: ranges(stmt),
+            map,
             outside: graph.initial_value(stmt.out, stmt.init, stmt.reduce),
         })
     }
+}
+
+/// A statement that writes a box of its output as one over the whole output, valid in the box only.
+pub(super) fn over_output(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
+    let (shape, extents) = (&graph.array(stmt.out).shape, stmt.extents());
+    let mut origin: Vec<Option<IndexExpr>> =
+        extents.iter().map(|&n| (n == 1).then(|| IndexExpr::constant(0))).collect();
+    for (dim, e) in stmt.out_index.iter().enumerate() {
+        let Some((axis, constant)) = shifted(e)? else { continue };
+        let own = IndexExpr { constant: -constant, ..index::of_axes([dim]).pop()? };
+        if origin[axis].replace(own).is_some() && extents[axis] > 1 {
+            return None;
+        }
+    }
+    let axis = |(dim, &extent)| Axis { name: format!("_{dim}"), extent };
+    let axes = shape.iter().enumerate().map(axis).collect();
+    let map = stmt.substitute(&origin.into_iter().collect::<Option<Vec<_>>>()?, axes)?;
+    Some(Stmt { out_index: index::of_axes(0..shape.len()), ..map })
+}
+
+/// First and last position that a statement writes along each axis of its output.
+pub(super) fn ranges(stmt: &Stmt) -> Vec<Interval> {
+    let extents = stmt.extents();
+    stmt.out_index.iter().map(|e| index::range(e, &extents)).collect()
 }
 
 /// Axis and constant of an index `axis + constant`; `Some(None)` for a constant, and `None` for any other index.

@@ -11,7 +11,7 @@ use crate::lower::buffers::Buffers;
 use crate::lower::nest::Emitter;
 use crate::lower::reverse;
 use crate::lower::sweep;
-use crate::lower::{contraction, grouped};
+use crate::lower::{border, contraction, grouped};
 use crate::plan::{
     Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Sort, Start, Step,
     Store,
@@ -85,8 +85,15 @@ fn emit_statement(
         return Ok(());
     }
     let partial = graph.partial.contains(&stmt.out);
+    let mut in_parts = partial;
     if !covered && (!partial || matches!(stmt.init, Init::From(_))) {
-        steps.extend(initialise(graph, buffers, stmt));
+        match border::fills(graph, buffers, stmt) {
+            Some(fills) => {
+                steps.extend(fills);
+                in_parts = true;
+            }
+            None => steps.extend(initialise(graph, buffers, stmt)),
+        }
     }
     if let Some(scan) = scan(graph, buffers, stmt) {
         steps.push(Step::Scan(scan));
@@ -102,7 +109,7 @@ fn emit_statement(
     }
     let step = match contraction::contraction(graph, buffers, stmt) {
         Some(contraction) => Step::Contract(contraction),
-        None => Step::Nest(nest(graph, buffers, stmt, covered || partial)),
+        None => Step::Nest(nest(graph, buffers, stmt, covered || in_parts)),
     };
     steps.push(step);
     Ok(())

@@ -2,6 +2,7 @@
 //! statements over the same rows become sweeps.
 
 pub(crate) mod arena;
+mod border;
 pub(crate) mod buffers;
 mod contraction;
 pub(crate) mod emit;
