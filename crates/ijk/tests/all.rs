@@ -30,3 +30,4 @@ mod resolved;
 mod rows;
 mod seeds;
 mod storage;
+mod taken_apart;
