@@ -215,16 +215,16 @@ fn accumulations_in_overlapping_boxes() {
 #[test]
 fn borders_of_boxes() {
     let all = Arguments::new();
-    all.check("y[i,j] = a[i-2,j-1] * 3\n\ny\n\nDIMS(i) = 304\nDIMS(j) = 303", [304, 303], |i, j| {
-        match (2..N + 2).contains(&i) && (1..N + 1).contains(&j) {
+    all.check(
+        "y[i,j] = a[i-2,j-1] * 3\n\ny\n\nDIMS(i) = 304\nDIMS(j) = 303",
+        [304, 303],
+        |i, j| match (2..N + 2).contains(&i) && (1..N + 1).contains(&j) {
             true => 3.0 * all.a(i - 2, j - 1),
             false => 0.0,
-        }
-    });
-    all.check("y[i,j] = a[i-1,j] + a[i,j] - b[i,j-1]\n\ny", [N, N], |i, j| {
-        match i > 0 && j > 0 {
-            true => all.a(i - 1, j) + all.a(i, j) - all.b(i, j - 1),
-            false => 0.0,
-        }
+        },
+    );
+    all.check("y[i,j] = a[i-1,j] + a[i,j] - b[i,j-1]\n\ny", [N, N], |i, j| match i > 0 && j > 0 {
+        true => all.a(i - 1, j) + all.a(i, j) - all.b(i, j - 1),
+        false => 0.0,
     });
 }

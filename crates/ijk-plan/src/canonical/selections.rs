@@ -203,7 +203,7 @@ fn one(dtype: DType) -> Option<Scalar> {
 }
 
 /// The statement with some axes fixed to index expressions, guarded by their extents.
-pub(crate) fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
+fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
     let mut map = index::of_axes(0..stmt.axes.len());
     for (axis, place) in places {
         map[*axis] = place.clone();

@@ -3,11 +3,12 @@
 //! `y[b,c] = EQ(l[b], c)` is false but for `y[b,l[b]]`, and `y[i,j] = a[i,j] + EQ(i, j)` is `a` but for the diagonal.
 //! The array is computed as if nothing were equal, and then what is equal is written to its places.
 
-use crate::canonical::selections::{at_places, solved};
+use crate::canonical::selections::solved;
 use crate::domain::peel::chain;
+use crate::graph::axes::restrict;
 use crate::graph::expr::{Builder, as_index};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
-use ijk_ir::core::Init;
+use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{BinaryOp, Scalar};
 
 /// Least extent of an axis of which one element is written apart.
@@ -64,8 +65,7 @@ impl Equality {
                 .copied()
                 .filter(long)
                 .find_map(|axis| Some((axis, solved(graph, stmt, &difference, axis)?)))?;
-            let value = decided(&stmt.value, node as u32, op == BinaryOp::Eq);
-            let there = at_places(Stmt { value, ..stmt.clone() }, &[(axis, place.clone())])?;
+            let there = at_place(stmt, (node as u32, op == BinaryOp::Eq), (axis, place))?;
             Some(Self { node: node as u32, there })
         })
     }
@@ -77,6 +77,29 @@ impl Equality {
         let value = decided(&stmt.value, self.node, differs);
         vec![Stmt { value, ..stmt.clone() }, self.there]
     }
+}
+
+/// The statement at one place of an axis for each value of the others: that where the equality is as `truth` says, or
+/// the nearest place in bounds, whose value is then computed anew.
+fn at_place(
+    stmt: &Stmt,
+    (node, truth): (u32, bool),
+    (axis, place): (usize, IndexExpr),
+) -> Option<Stmt> {
+    let last = i64::try_from(stmt.axes[axis].extent).ok()? - 1;
+    let (least, greatest) = index::range(&place, &stmt.extents());
+    let inside = least >= 0 && greatest <= i128::from(last);
+    let (place, value) = match inside {
+        true => (place, decided(&stmt.value, node, truth)),
+        false => {
+            let nearest = place.maximum(IndexExpr::constant(0)).minimum(IndexExpr::constant(last));
+            (nearest, stmt.value.clone())
+        }
+    };
+    let mut map = index::of_axes(0..stmt.axes.len());
+    map[axis] = place;
+    let placed = Stmt { value, ..stmt.clone() }.substitute(&map, stmt.axes.clone())?;
+    Some(restrict(placed, |other| other != axis))
 }
 
 /// A value with a condition replaced by its truth.
