@@ -38,7 +38,9 @@ impl Arguments {
             ("b", f32s(&self.b, &[N, N])),
             ("v", f32s(&self.v, &[LONG])),
             ("w", f32s(&self.w, &[LONG])),
-            ("p", f32s(&self.v[..4 * 4096], &[4096, 2, 2])),
+            ("p", f32s(&self.a, &[N * N / 4, 2, 2])),
+            ("r", f32s(&self.a, &[N * N / 3, 3])),
+            ("s", f32s(&self.b, &[N * N / 3, 3])),
             ("l", l),
         ];
         let bound: Vec<(&str, &Tensor)> = arrays
@@ -174,13 +176,32 @@ fn conditions_along_rows() {
     }
 }
 
+/// Boxes of one array, which are computed tile by tile in turn.
 #[test]
-fn choices_by_two_short_axes() {
+fn parts_of_small_vectors_and_matrices() {
     let all = Arguments::new();
     let source = "y[n,i,j] = WHERE(EQ(i, j), p[n,1-i,1-j], 0 - p[n,i,j])\n\ny";
-    all.check(source, [4096, 4], |n, at| {
-        let p = |at: usize| f64::from(all.v[4 * n + at]);
+    all.check(source, [N * N / 4, 4], |n, at| {
+        let p = |at: usize| f64::from(all.a[4 * n + at]);
         if at == 0 || at == 3 { p(3 - at) } else { 0.0 - p(at) }
+    });
+    let r = |n: usize, at: usize| f64::from(all.a[3 * n + at % 3]);
+    let s = |n: usize, at: usize| f64::from(all.b[3 * n + at % 3]);
+    let cross = "y[n,k] = r[n,(k+1)%3]*s[n,(k+2)%3] - r[n,(k+2)%3]*s[n,(k+1)%3]\n\ny";
+    all.check(&format!("{cross}\n\nDIMS(k) = 3"), [N * N / 3, 3], |n, k| {
+        r(n, k + 1) * s(n, k + 2) - r(n, k + 2) * s(n, k + 1)
+    });
+    let source = "y[n,c] = WHERE(EQ(c, 0), r[n,0]*s[n,0] - r[n,1]*s[n,1], \
+                  r[n,0]*s[n,1] + MAX(r[n,1]*s[n,0], r[n,2]))\n\ny\n\nDIMS(c) = 2";
+    all.check(source, [N * N / 3, 2], |n, c| match c {
+        0 => r(n, 0) * s(n, 0) - r(n, 1) * s(n, 1),
+        _ => r(n, 0) * s(n, 1) + (r(n, 1) * s(n, 0)).max(r(n, 2)),
+    });
+    let source =
+        "y[n,c,k] = WHERE(EQ(c, 1), r[n,k] + s[n,k], r[n,k] - s[n,2-k])\n\ny\n\nDIMS(c) = 2";
+    all.check(source, [N * N / 3, 6], |n, at| match at / 3 {
+        1 => r(n, at % 3) + s(n, at % 3),
+        _ => r(n, at % 3) - s(n, 2 - at % 3),
     });
 }
 

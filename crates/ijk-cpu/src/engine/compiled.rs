@@ -3,6 +3,7 @@
 use crate::check::{Layout, layouts};
 use crate::engine::compiler::Compiler;
 use crate::error::PlanError;
+use crate::nest;
 use crate::probe::Costs;
 use crate::runtime::scratch::Need;
 use crate::steps::{ExecutableStep, Program, combines_in_place};
@@ -158,7 +159,10 @@ fn compile_with(
     }
     let last = plan.steps.len();
     compiler.initialise_results().map_err(|fault| PlanError::Step { step: last, fault })?;
-    let steps = compiler.steps;
+    let steps = match target.explains {
+        true => compiler.steps,
+        false => nest::joined(compiler.steps, &buffers),
+    };
     let count = |position: fn(&Place) -> Option<usize>| {
         plan.buffers.iter().filter_map(|b| position(&b.place)).max().map_or(0, |n| n + 1)
     };

@@ -11,6 +11,7 @@
 //!   [`one_tile`] has nests of a single tile, [`standing`] runs a short nest many times, [`sorted`] and [`copies`]
 //!   combine values at computed places.
 
+mod beside;
 mod body;
 mod copies;
 mod explain;
@@ -27,6 +28,7 @@ mod sorted;
 mod standing;
 mod threshold;
 
+pub(crate) use beside::{BesideProgram, joined};
 pub(crate) use ijk_kernels::tile::{
     FoldKernels, IntoPlane, RelativeScan, ScanKernels, ScanRows, TileKernel, binary, fault, fold,
     into_plane, moves, relative, scan, takes_splat, unary,

@@ -38,6 +38,8 @@ pub(super) struct Worker<'a> {
     /// Extents of the tile for which loads that stay have been packed; none before the first, since a tile without axes
     /// has none to pack.
     packed: Axes<usize>,
+    /// Loads that another worker packs: true for each by its number; those beyond the end are this one's.
+    given: SmallVec<[bool; 8]>,
     /// True once values that are invariant in the innermost loop have been computed.
     stands: bool,
     /// Offsets of the output's elements that this worker may write by rows.
@@ -82,6 +84,7 @@ impl<'a> Worker<'a> {
             kept: nest.geometry.kept_inside(),
             points: 1,
             packed: Axes::new(),
+            given: SmallVec::new(),
             stands: false,
             own: i64::MIN..i64::MAX,
             list: None,
@@ -96,6 +99,18 @@ impl<'a> Worker<'a> {
             unsafe { worker.steps(&nest.instructions[..nest.fixed]) };
         }
         worker
+    }
+
+    /// Address of a packed load.
+    pub(super) fn packed_at(&self, slot: Slot) -> *mut u8 {
+        self.slots[slot as usize]
+    }
+
+    /// Reads a load from now on where another worker packs it for each tile before this one computes it.
+    pub(super) fn take_load(&mut self, load: usize, slot: Slot, at: *mut u8) {
+        self.slots[slot as usize] = at;
+        self.given.resize(self.given.len().max(load + 1), false);
+        self.given[load] = true;
     }
 
     /// Sets the addresses of buffers.

@@ -25,7 +25,7 @@ use crate::contract::{Context, ContractProgram, PackedSharedOperand, SharedOpera
 use crate::error::RunError;
 use crate::explain::KernelChoice;
 use crate::folds::FoldsProgram;
-use crate::nest::{StandingNest, TileNest};
+use crate::nest::{BesideProgram, StandingNest, TileNest};
 use crate::runtime::scratch::{Need, ScratchPool};
 use crate::runtime::threads::Workers;
 use crate::steps::grouped::GroupedProgram;
@@ -217,6 +217,8 @@ impl<'p> StandingStep<'p> {
 programs! {
     /// A fused loop nest, or a fill.
     Nest(TileNest),
+    /// Nests that take turns.
+    Beside(BesideProgram),
     /// A contraction.
     Contract(ContractProgram),
     /// A grouped contraction.

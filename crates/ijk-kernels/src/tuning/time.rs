@@ -283,6 +283,9 @@ pub const KERNEL_CALL_ROW: usize = 64;
 /// and the same for a chain, which takes vectors of several rows.
 pub const CHAIN_CALL_ROW: usize = 16;
 
+/// Least bytes of an array of which nests write parts in turn, since it would not stay in cache from one to the next.
+pub const BESIDE_BYTES: usize = L2 / 4;
+
 /// Shortest row for which a comparison of an index is written as an interval, whose ends are computed.
 pub const THRESHOLD_ROW: usize = 32;
 

@@ -293,7 +293,12 @@ impl<'a> Emitter<'a> {
             return *node;
         }
         let mut value = self.access(access.array, &access.index);
-        if self.graph.array(access.array).dtype != DType::I64 {
+        let dtype = self.graph.array(access.array).dtype;
+        // Narrow elements are converted by way of the type that engines compute with.
+        if dtype.lanes() != dtype {
+            value = self.share(Node::Unary(UnaryOp::Cast(dtype.lanes()), value));
+        }
+        if dtype != DType::I64 {
             value = self.share(Node::Unary(UnaryOp::Cast(DType::I64), value));
         }
         self.elements.push((access.clone(), value));

@@ -194,7 +194,7 @@ impl<'a> Worker<'a> {
         let nest = self.nest;
         let packed = self.packed == self.extents;
         for (n, load) in nest.loads.iter().enumerate() {
-            if load.stays && packed {
+            if load.stays && packed || self.given.get(n) == Some(&true) {
                 continue;
             }
             let from = self.address(&load.place);

@@ -38,7 +38,8 @@ pub(crate) fn widen(graph: &mut Graph) {
     }
 }
 
-/// The statement with every array of narrow integers that an index reads replaced by a copy in `i64`.
+/// The statement with every array of unsigned integers of 32 or 64 bits that an index reads replaced by a copy in `i64`.
+/// Narrower ones are converted where they are read.
 fn with_wide_indices(
     graph: &mut Graph,
     copies: &mut BTreeMap<ArrayId, ArrayId>,
@@ -47,7 +48,8 @@ fn with_wide_indices(
     let mut narrow = Vec::new();
     stmt.for_each_index(|e| {
         index::for_each_element(e, &mut |access| {
-            if is_narrow(graph.array(access.array).dtype) {
+            let dtype = graph.array(access.array).dtype;
+            if is_narrow(dtype) && dtype.size() > 2 {
                 narrow.push(access.array);
             }
         });
