@@ -41,6 +41,8 @@ pub(super) struct Wishes {
     pub moves: bool,
     /// True if operands are those of functions, which read rows with gaps between them where they are stored.
     pub computes: bool,
+    /// True if elements are read at computed places, which are often those of all elements of a short axis.
+    pub gathers: bool,
 }
 
 /// An axis as a loop over blocks of `tile` points.
@@ -207,7 +209,7 @@ fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Few<usi
 
 /// The axes of a tile with their extents in it, innermost last.
 fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
-    let Some(vector) = vector_axis(axes) else { return Few::new() };
+    let Some(vector) = vector_axis(axes, wishes.gathers) else { return Few::new() };
     let mut chosen: Few<(usize, usize)> = Few::new();
     let crossing =
         crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
@@ -316,7 +318,7 @@ fn nearness(axis: &Axis, axes: &[Axis]) -> usize {
 
 /// The innermost axis: contiguous in the output, or in the operands of a reduction, weighted by their sizes. If it
 /// reads no operand contiguously, a reduction goes along the axis whose elements are nearest to each other.
-fn vector_axis(axes: &[Axis]) -> Option<usize> {
+fn vector_axis(axes: &[Axis], gathers: bool) -> Option<usize> {
     let reduces = axes.iter().any(|a| a.reduced);
     let mut strides = axes.iter().flat_map(|axis| &axis.loads).map(|s| s.unsigned_abs());
     let scattered = reduces && strides.clone().any(|s| s > 1) && strides.all(|s| s != 1);
@@ -333,7 +335,7 @@ fn vector_axis(axes: &[Axis]) -> Option<usize> {
         let least = if axis.reduced { INNERMOST_REDUCED } else { INNERMOST_KEPT };
         let short = axis.extent < least && axes.iter().any(|b| b.extent >= LONGER_AXIS * least);
         let distance = if reduces { load_span(axis) } else { axis.store.unsigned_abs() };
-        (!(short && reduces), weight, std::cmp::Reverse(distance), a)
+        (!(short && (reduces || gathers)), weight, std::cmp::Reverse(distance), a)
     };
     (0..axes.len()).max_by_key(|&a| score(a))
 }
@@ -380,8 +382,14 @@ mod tests {
         }
     }
 
-    const WISHES: Wishes =
-        Wishes { tile: 1024, ordered: false, distinct: false, moves: false, computes: false };
+    const WISHES: Wishes = Wishes {
+        tile: 1024,
+        ordered: false,
+        distinct: false,
+        moves: false,
+        computes: false,
+        gathers: false,
+    };
 
     #[test]
     fn contiguous_axes_merge() {

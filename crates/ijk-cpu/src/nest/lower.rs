@@ -226,7 +226,8 @@ impl Lowering<'_> {
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
         let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
-        Wishes { tile, ordered, distinct, moves, computes: computed > 0 }
+        let gathers = body.iter().any(|node| matches!(node, Node::Gather { .. }));
+        Wishes { tile, ordered, distinct, moves, computes: computed > 0, gathers }
     }
 
     /// Returns true if the value is a function of an operator that one fused instruction computes.
