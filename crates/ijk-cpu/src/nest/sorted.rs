@@ -8,6 +8,7 @@
 //! that sums are the same.
 
 use super::launch::{Launch, OUT_OF_MEMORY, part_of};
+use super::program::Instruction;
 use super::rows::{List, RowSpec, Table};
 use super::run::Worker;
 use crate::error::RunError;
@@ -15,7 +16,7 @@ use crate::scratch::Scratch;
 use crate::threads::cut;
 use ijk_kernels::tuning::time::TASKS_PER_THREAD;
 use ijk_kernels::tuning::time::{
-    LISTED_POINTS, MANY_THREADS, SORTED_ARRAY_BYTES, SORTED_ARRAY_BYTES_OF_FEW,
+    FEW_THREADS, LISTED_POINTS, MANY_THREADS, SORTED_ARRAY_BYTES, SORTED_ARRAY_BYTES_OF_FEW,
     SORTED_REGION_BYTES, SORTED_REGIONS, SORTED_REUSE, SORTED_ROWS,
 };
 use std::ops::Range;
@@ -139,7 +140,17 @@ impl Launch<'_> {
         let tile: usize = self.nest.geometry.loops.iter().map(|l| l.tile).product();
         let round = (LISTED_POINTS / tile.max(1)).max(1);
         let faults = AtomicU32::new(0);
-        for start in (0..blocks).step_by(round) {
+        let mut start = 0;
+        if self.workers.threads() <= FEW_THREADS && self.is_brief(rows) {
+            // SAFETY: guaranteed by the caller, here and below.
+            let ascends = unsafe { self.round(rows, (0..1, tile), &faults)? };
+            start = 1;
+            if !ascends {
+                unsafe { self.work(&faults, |worker| worker.run(1..blocks)) };
+                return self.settle(faults);
+            }
+        }
+        for start in (start..blocks).step_by(round) {
             let blocks = start..blocks.min(start + round);
             // SAFETY: guaranteed by the caller.
             unsafe { self.round(rows, (blocks, tile), &faults)? };
@@ -150,7 +161,15 @@ impl Launch<'_> {
         self.settle(faults)
     }
 
-    /// Executes some blocks of rows.
+    /// Tells whether rows are read in order and combined in one call, so that there is little to divide among threads.
+    fn is_brief(&self, rows: &RowSpec) -> bool {
+        let gathers = |each: &Instruction| matches!(each, Instruction::Gather { .. });
+        rows.many.is_some()
+            && rows.sources.iter().all(|source| source.readable.is_none())
+            && !self.nest.instructions.iter().any(gathers)
+    }
+
+    /// Executes some blocks of rows; returns true if their destinations are in ascending order.
     ///
     /// # Safety
     /// As for [`run_listed`](Self::run_listed).
@@ -159,7 +178,7 @@ impl Launch<'_> {
         rows: &RowSpec,
         (blocks, tile): (Range<usize>, usize),
         faults: &AtomicU32,
-    ) -> Result<(), RunError> {
+    ) -> Result<bool, RunError> {
         let parts = (self.workers.threads() * TASKS_PER_THREAD).min(blocks.len());
         let part = |n: usize| cut(blocks.len(), n, parts);
         let memory = self.room(rows, blocks.len() * tile)?;
@@ -185,12 +204,13 @@ impl Launch<'_> {
         });
         // A cancelled run leaves parts out, here or later; it stays cancelled.
         if faults.load(Ordering::Relaxed) != 0 || self.workers.have_ended() {
-            return Ok(());
+            return Ok(true);
         }
         // SAFETY: all offsets were checked when they were listed; the caller guarantees the rest.
         unsafe {
+            let ascends = ascend(&lists);
             match Regions::of(rows, self.points(), self.workers.threads()) {
-                _ if ascend(&lists) => self.move_ascending(rows, &lists, faults),
+                _ if ascends => self.move_ascending(rows, &lists, faults),
                 Some(regions) if regions.count > self.workers.threads().min(MANY_THREADS) => {
                     self.move_regions(rows, &regions, &lists, faults)?;
                 }
@@ -201,8 +221,8 @@ impl Launch<'_> {
                 },
                 _ => self.move_parts(rows, &lists, faults),
             }
+            Ok(ascends)
         }
-        Ok(())
     }
 
     /// Memory for `count` rows.

@@ -338,6 +338,9 @@ pub const PRIVATE_COPY_BYTES: usize = L2 / 16;
 /// and fewest values for each element of all copies.
 pub const PRIVATE_COPY_VALUES: usize = 4;
 
+/// Number of threads up to which listing rows that are read in order takes longer than combining them in one thread.
+pub const FEW_THREADS: usize = 2;
+
 /// Number of threads from which each of them scanning all rows takes longer than sorting rows.
 pub const MANY_THREADS: usize = 5;
 

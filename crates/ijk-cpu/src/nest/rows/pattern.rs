@@ -74,7 +74,10 @@ impl RowPattern {
         let nest = lowering.nest;
         let needed = needed(nest, [Some(self.value), self.mask, nest.store.offset]);
         let of = |along| {
-            let lengths = INDEXED_ROW_LENGTH..if along { INDEXED_ROW_SUM } else { usize::MAX };
+            // Elements at computed destinations would otherwise be combined one by one.
+            let scatters = self.combine.is_some() && nest.store.offset.is_some();
+            let least = if scatters { 2 } else { INDEXED_ROW_LENGTH };
+            let lengths = least..if along { INDEXED_ROW_SUM } else { usize::MAX };
             let fits = |run: &Run| {
                 let length: usize = run.axes.iter().map(|&a| lowering.checked.extents[a]).product();
                 lengths.contains(&length) && self.fits(run, nest, &needed)
