@@ -16,7 +16,7 @@ pub(crate) fn idiom(rng: &mut Rng) -> String {
         .replace("<few>", &rng.between(0, 3).to_string())
 }
 
-const IDIOMS: [&str; 30] = [
+const IDIOMS: [&str; 34] = [
     // Sums of many.
     "left[i,k] = RANDOM(0, 5, FLOAT)
 right[k,j] = RANDOM(0, 5, FLOAT)
@@ -49,6 +49,52 @@ sums, most, packed
 DIMS(row) = 2
 DIMS(h) = <side>0
 DIMS(i) = DIMS(h)
+",
+    // Sums of several products.
+    "left[i,k] = RANDOM(-5, 5, FLOAT)
+right[k,j] = RANDOM(-5, 5, FLOAT)
+out[i,j] = left[i,k] * right[k,j] - left[j,k] * right[k,i] + <few> * left[i,k]
+same[i,j] = 2 * (left[i,k] - right[k,j] - left[i,k] * right[k,j] + 1)
+
+out, same
+
+DIMS(i) = 1<side>
+DIMS(k) = 2<tap>
+DIMS(j) = DIMS(i)
+",
+    // Equality with a position, and conditions along rows.
+    "labels[batch] = RANDOM(-3, 40, INT)
+hot[batch,class] = WHERE(EQ(labels[batch], class), <few> + 2, 1)
+x[batch,class] = RANDOM(-5, 5, FLOAT)
+out[batch,class] = x[batch,class] - WHERE(NE(class, labels[batch] + <few>), 0, 2 * x[batch,class])
+line[batch,class] = WHERE(EQ(<stride> * batch, class + <few>), x[batch,class], 0)
+late[batch,class] = WHERE(LT(<stride> * class, labels[batch]), x[batch,class], -1)
+
+hot, out, line, late
+
+DIMS(batch) = <side>
+DIMS(class) = 35
+",
+    // Maxima and minima of what positions choose.
+    "x[row,h] = RANDOM(-5, 5, FLOAT)
+most[row,i] =max WHERE(LE(h, i + <few>), x[row,h], <side> - 5)
+least[row,i] =min WHERE(GT(h, i), x[row,h], x[row,i])
+
+most, least
+
+DIMS(row) = 2
+DIMS(h) = <side>0
+DIMS(i) = DIMS(h)
+",
+    // Accumulations at positions around each.
+    "x[pos] = RANDOM(-5, 5, INT)
+out[pos] = x[pos] * 2
+out[pos] += x[pos - <stride>]
+out[pos] += x[pos + <tap>] * <few>
+
+out
+
+DIMS(pos) = 13000
 ",
     // Valid convolution, linear in the input.
     "input[batch,ipos,ichan] = RANDOM(0, 10, FLOAT)
