@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from ..program import Program
-from . import attention, calls, elements, experts, graphs, images, linear, loops, losses, norms, orders, scans
+from . import attention, calls, elements, experts, graphs, images, linear, loops, losses, norms, orders
+from . import positions, scans, vectors
 
 GROUPS = {
     "attention": attention,
@@ -15,7 +16,9 @@ GROUPS = {
     "graphs and sparse products": graphs,
     "images": images,
     "linear algebra": linear,
+    "vectors and small matrices": vectors,
     "elements": elements,
+    "positions": positions,
     "scans and signals": scans,
     "orders": orders,
     "loops": loops,
