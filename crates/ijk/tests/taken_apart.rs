@@ -101,6 +101,23 @@ fn sums_of_products() {
 }
 
 #[test]
+fn counts_of_pairs() {
+    let all = Arguments::new();
+    let (a, b) = (|i, j| all.a(i, j) > 3.0, |i, j| all.b(i, j) > -4.0);
+    let count = |holds: &dyn Fn(usize) -> bool| sum(|k| f64::from(u8::from(holds(k))));
+    let of = |condition: &str, number: &str| {
+        let one = format!("{condition}(GT(a[i,k], 3), GT(b[k,j], -4))");
+        format!("y[i,j] = WHERE({one}, {number}, 0)\n\ny")
+    };
+    all.check(&of("AND", "1"), [N, N], |i, j| count(&|k| a(i, k) && b(k, j)));
+    all.check(&of("AND", "2.5"), [N, N], |i, j| 2.5 * count(&|k| a(i, k) && b(k, j)));
+    all.check(&of("OR", "1"), [N, N], |i, j| count(&|k| a(i, k) || b(k, j)));
+    all.check(&of("OR", "-3"), [N, N], |i, j| -3.0 * count(&|k| a(i, k) || b(k, j)));
+    let three = "y[i,j] = WHERE(OR(AND(GT(a[i,k], 3), GT(b[k,j], -4)), GT(a[k,j], 9)), 1, 0)\n\ny";
+    all.check(three, [N, N], |i, j| count(&|k| a(i, k) && b(k, j) || all.a(k, j) > 9.0));
+}
+
+#[test]
 fn maxima_of_choices_by_position() {
     let all = Arguments::new();
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);

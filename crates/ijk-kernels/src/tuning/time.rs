@@ -284,7 +284,7 @@ pub const KERNEL_CALL_ROW: usize = 64;
 pub const CHAIN_CALL_ROW: usize = 16;
 
 /// Least bytes of an array of which nests write parts in turn, since it would not stay in cache from one to the next.
-pub const BESIDE_BYTES: usize = L2 / 4;
+pub const BESIDE_BYTES: usize = L2 / 8;
 
 /// Shortest row for which a comparison of an index is written as an interval, whose ends are computed.
 pub const THRESHOLD_ROW: usize = 32;

@@ -7,6 +7,7 @@
 
 mod chain;
 mod constants;
+mod counts;
 mod factor;
 mod gathers;
 mod inlined;
@@ -36,7 +37,8 @@ const NEST_COST: u64 = 4;
 pub(crate) fn order_products(graph: &mut Graph) {
     let products: Vec<Option<ReducedProduct>> =
         graph.statements.iter().map(|stmt| ReducedProduct::new(graph, stmt)).collect();
-    if products.iter().all(Option::is_none) && !graph.statements.iter().any(reduces_gathers) {
+    let other = |stmt: &Stmt| reduces_gathers(stmt) || counts::joins_conditions(stmt);
+    if products.iter().all(Option::is_none) && !graph.statements.iter().any(other) {
         return drop_dead(graph);
     }
     let chains = Chains::new(graph);
@@ -80,6 +82,15 @@ fn lower_product(
     };
     if let Some(summands) = sums::parts(graph, stmt, cost) {
         return summands.into_iter().for_each(|part| lower(graph, chains, part, out));
+    }
+    if let Some(counted) = counts::multiplied(graph, stmt) {
+        let product = ReducedProduct::new(graph, &counted);
+        if product.and_then(|product| product.contraction_cost()).is_some_and(|own| own < cost) {
+            return lower(graph, chains, counted, out);
+        }
+        if let Some(summands) = sums::parts(graph, &counted, cost) {
+            return summands.into_iter().for_each(|part| lower(graph, chains, part, out));
+        }
     }
     let parts = match inlined::gathering(graph, chains, stmt) {
         Some((wide, other)) => gathers::move_behind(graph, &wide, cost.saturating_add(other)),

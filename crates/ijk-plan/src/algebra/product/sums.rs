@@ -6,7 +6,7 @@
 use super::{ReducedProduct, axes_in};
 use crate::graph::axes::{Axes, restrict};
 use crate::graph::expr::{Builder, extract};
-use crate::graph::{Expr, ExprNode, Graph, Stmt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::Init;
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
@@ -14,6 +14,8 @@ use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 const MAX_SUMMANDS: usize = 8;
 
 /// The statements that reduce the summands of a value one after another, if they cost less than `cost`.
+///
+/// Sums of integers are exact, so that all their summands may be apart.
 pub(super) fn parts(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stmt>> {
     let root = stmt.value.nodes.last()?;
     if !matches!(root, ExprNode::Binary(BinaryOp::Add | BinaryOp::Sub, ..)) {
@@ -48,15 +50,61 @@ pub(super) fn parts(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stm
     }
     let mut parts: Vec<Stmt> =
         values.into_iter().map(|value| Stmt { value, ..stmt.clone() }).collect();
-    if !summands.is_empty() {
-        let rest = rest(graph, stmt, &summands, &kept)?;
-        total = total.saturating_add(rest.points().saturating_mul(super::NEST_COST));
+    let groups: Vec<&[Summand]> = match graph.array(stmt.out).dtype.is_integer() {
+        true => summands.chunks(1).collect(),
+        false => Some(&summands[..]).into_iter().filter(|all| !all.is_empty()).collect(),
+    };
+    for group in groups {
+        let rest = rest(graph, stmt, group, &kept)?;
+        let points = if is_narrow(&rest) { own_points(&rest) + elements } else { rest.points() };
+        total = total.saturating_add(points.saturating_mul(super::NEST_COST));
         parts.push(rest);
     }
     if parts.len() < 2 || total >= cost {
         return None;
     }
-    Some(chained(graph, stmt, parts))
+    let mut before = Vec::new();
+    let parts = parts.into_iter().map(|part| match is_narrow(&part) {
+        true => reduced_first(graph, part, &mut before),
+        false => part,
+    });
+    let parts: Vec<Stmt> = parts.collect();
+    let parts = chained(graph, stmt, parts);
+    Some(before.into_iter().chain(parts).collect())
+}
+
+/// Tells whether a statement reduces what does not depend on all axes of its output.
+fn is_narrow(stmt: &Stmt) -> bool {
+    let (kept, own) = (stmt.kept_axes(), axes_in(&stmt.value));
+    let has = |axis: usize| own.binary_search(&(axis as u32)).is_ok();
+    let reduces = kept.iter().any(|kept| !kept);
+    let lacks = (0..kept.len()).any(|axis| kept[axis] && !has(axis) && stmt.axes[axis].extent > 1);
+    reduces && lacks
+}
+
+/// Points of the axes that the value of a statement depends on.
+fn own_points(stmt: &Stmt) -> u64 {
+    let own = axes_in(&stmt.value);
+    own.iter().fold(1, |n, &axis| n.saturating_mul(stmt.axes[axis as usize].extent))
+}
+
+/// The statement with its sum in place of its value; the statement that computes the sums comes `before`.
+fn reduced_first(graph: &mut Graph, stmt: Stmt, before: &mut Vec<Stmt>) -> Stmt {
+    let (kept, own) = (stmt.kept_axes(), axes_in(&stmt.value));
+    let has = |axis: usize| own.binary_search(&(axis as u32)).is_ok();
+    let left: Vec<usize> = (0..kept.len()).filter(|&axis| kept[axis] && has(axis)).collect();
+    let shape = left.iter().map(|&axis| stmt.axes[axis].extent).collect();
+    let sums = graph.new_array(graph.array(stmt.out).dtype, shape);
+    let index = index::of_axes(left);
+    let core = Stmt {
+        out: sums,
+        out_index: index.clone(),
+        init: Init::Identity(Monoid::Add),
+        ..stmt.clone()
+    };
+    before.push(restrict(core, has));
+    let value = Expr { nodes: vec![ExprNode::Access(sums, index)] };
+    restrict(Stmt { value, ..stmt }, |axis| kept[axis])
 }
 
 /// A node that is added, or subtracted.
