@@ -9,7 +9,8 @@
 //! * [`rows`] finds nests that move whole rows, which have their own execution,
 //! * [`run`] executes tiles, [`reduce`] combines partial results, [`launch`] distributes blocks among threads,
 //!   [`one_tile`] has nests of a single tile, [`standing`] runs a short nest many times, [`sorted`] and [`copies`]
-//!   combine values at computed places.
+//!   combine values at computed places, [`threshold`] has conditions on positions along rows,
+//! * [`beside`] lets nests that write parts of one array take turns.
 
 mod beside;
 mod body;
