@@ -37,47 +37,30 @@ struct Given {
 pub(crate) fn joined(programs: Vec<Program>, buffers: &[Layout]) -> Vec<Program> {
     let mut all: Vec<Program> = Vec::with_capacity(programs.len());
     for program in programs {
-        let program = match (all.last_mut(), program) {
-            (Some(Program::Beside(others)), Program::Nest(nest))
-                if others.admits(&nest, buffers) =>
-            {
-                others.push(*nest);
-                continue;
-            }
-            (Some(last @ Program::Nest(_)), Program::Nest(nest)) => {
-                let Program::Nest(first) = &*last else { continue };
-                let mut pair =
-                    BesideProgram { nests: vec![(**first).clone()], given: vec![Vec::new()] };
-                if pair.admits(&nest, buffers) {
-                    pair.push(*nest);
-                    *last = Program::Beside(Box::new(pair));
-                    continue;
-                }
-                Program::Nest(nest)
-            }
-            (_, program) => program,
+        let Program::Nest(nest) = program else {
+            all.push(program);
+            continue;
         };
-        all.push(program);
+        match all.pop() {
+            Some(Program::Beside(mut others)) if others.admits(&nest, buffers) => {
+                others.push(*nest);
+                all.push(Program::Beside(others));
+            }
+            Some(Program::Nest(first)) if first.takes_turns_with(&nest, buffers) => {
+                let mut pair = BesideProgram { nests: vec![*first], given: vec![Vec::new()] };
+                pair.push(*nest);
+                all.push(Program::Beside(Box::new(pair)));
+            }
+            before => all.extend(before.into_iter().chain([Program::Nest(nest)])),
+        }
     }
     all
 }
 
 impl BesideProgram {
-    /// Tells whether another nest writes other elements of the same array over the same tiles, and no nest reads it.
+    /// Tells whether another nest may take turns with all of these.
     fn admits(&self, nest: &TileNest, buffers: &[Layout]) -> bool {
-        let out = &buffers[nest.out.buffer];
-        let large = out.len.saturating_mul(out.dtype.size()) >= BESIDE_BYTES;
-        let fits = |other: &TileNest| {
-            other.out.buffer == nest.out.buffer
-                && (other.size, other.parallel) == (nest.size, nest.parallel)
-                && (&other.blocks, &other.out.strides) == (&nest.blocks, &nest.out.strides)
-                && other.has_tiles_of(nest)
-                && other.is_apart(nest)
-        };
-        large
-            && takes_turns(nest, out, buffers)
-            && takes_turns(&self.nests[0], out, buffers)
-            && self.nests.iter().all(fits)
+        self.nests.iter().all(|other| other.takes_turns_with(nest, buffers))
     }
 
     /// Adds a nest.
@@ -125,24 +108,6 @@ impl BesideProgram {
     }
 }
 
-/// Tells whether a nest may be executed in turn with others: it stores values that no nest reads, and none of it is
-/// invariant from tile to tile.
-fn takes_turns(nest: &TileNest, out: &Layout, buffers: &[Layout]) -> bool {
-    let stores =
-        matches!(nest.sink, Sink::Direct | Sink::Store { .. } | Sink::StoreRows | Sink::Stream(_));
-    let apart = |buffer: usize| !buffers[buffer].overlaps(out);
-    let gathers_apart = nest.instructions.iter().all(|each| match each {
-        Instruction::Gather { array, .. } => apart(array.buffer),
-        _ => true,
-    });
-    stores
-        && nest.geometry.reduced.is_empty()
-        && nest.standing <= nest.fixed
-        && nest.one_tile.is_none()
-        && nest.loads.iter().all(|load| apart(load.place.buffer))
-        && gathers_apart
-}
-
 /// The loads of a nest that others pack in the same way before it, and keep.
 fn given(others: &[TileNest], nest: &TileNest) -> Vec<Given> {
     let same = |load: &LoadSpec| {
@@ -184,6 +149,37 @@ impl LoadSpec {
 }
 
 impl TileNest {
+    /// Tells whether both write different elements of one large array over the same tiles, and neither reads it.
+    fn takes_turns_with(&self, other: &Self, buffers: &[Layout]) -> bool {
+        let out = &buffers[self.out.buffer];
+        let same = (self.out.buffer, self.size, self.parallel)
+            == (other.out.buffer, other.size, other.parallel);
+        same && out.len.saturating_mul(out.dtype.size()) >= BESIDE_BYTES
+            && (&self.blocks, &self.out.strides) == (&other.blocks, &other.out.strides)
+            && self.has_tiles_of(other)
+            && self.is_apart(other)
+            && [self, other].into_iter().all(|nest| nest.stores_apart(out, buffers))
+    }
+
+    /// Tells whether it stores values that it does not read, and nothing in it is invariant from tile to tile.
+    fn stores_apart(&self, out: &Layout, buffers: &[Layout]) -> bool {
+        let stores = matches!(
+            self.sink,
+            Sink::Direct | Sink::Store { .. } | Sink::StoreRows | Sink::Stream(_)
+        );
+        let apart = |buffer: usize| !buffers[buffer].overlaps(out);
+        let gathers_apart = self.instructions.iter().all(|each| match each {
+            Instruction::Gather { array, .. } => apart(array.buffer),
+            _ => true,
+        });
+        stores
+            && self.geometry.reduced.is_empty()
+            && self.standing <= self.fixed
+            && self.one_tile.is_none()
+            && self.loads.iter().all(|load| apart(load.place.buffer))
+            && gathers_apart
+    }
+
     /// Tells whether nothing else is stored in the register of a slot.
     fn keeps(&self, slot: Slot) -> bool {
         let register = self.registers.iter().find(|(own, _)| *own == slot);

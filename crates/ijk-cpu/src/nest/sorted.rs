@@ -142,10 +142,11 @@ impl Launch<'_> {
         let faults = AtomicU32::new(0);
         let mut start = 0;
         if self.workers.threads() <= FEW_THREADS && self.is_brief(rows) {
-            // SAFETY: guaranteed by the caller, here and below.
-            let ascends = unsafe { self.round(rows, (0..1, tile), &faults)? };
             start = 1;
+            // SAFETY: guaranteed by the caller.
+            let ascends = unsafe { self.round(rows, (0..1, tile), &faults)? };
             if !ascends {
+                // SAFETY: guaranteed by the caller; one worker processes all other blocks.
                 unsafe { self.work(&faults, |worker| worker.run(1..blocks)) };
                 return self.settle(faults);
             }
