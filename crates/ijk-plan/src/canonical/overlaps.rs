@@ -68,7 +68,8 @@ fn boxes(graph: &Graph, chain: &[Stmt]) -> Option<(Stmt, Vec<Stmt>)> {
     if chain.len() < 2 || cut || !starts || nodes > MAX_NODES || elements < ELEMENTS_PER_BOX {
         return None;
     }
-    let parts: Vec<Part> = chain.iter().map(|stmt| Part::of(graph, stmt)).collect::<Option<_>>()?;
+    let parts: Vec<BoxPart> =
+        chain.iter().map(|stmt| BoxPart::of(graph, stmt)).collect::<Option<_>>()?;
     let cells = cells(shape, &parts);
     let count = cells.iter().fold(1u64, |n, ranges| n.saturating_mul(ranges.len() as u64));
     if count > MAX_BOXES.min(elements / ELEMENTS_PER_BOX) {
@@ -105,15 +106,15 @@ fn axis_of(atom: &Atom) -> Option<AxisId> {
     }
 }
 
-/// What a statement does to the elements of a box.
-struct Part {
+/// A statement as it changes the elements of a box.
+struct BoxPart {
     ranges: Vec<Interval>,
     /// Its value in terms of the axes of the output.
     value: Expr,
     adds: bool,
 }
 
-impl Part {
+impl BoxPart {
     fn of(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let ranges = ranges(stmt);
         let adds = matches!(stmt.init, Init::From(_)) && stmt.reduce.is_some();
@@ -132,7 +133,7 @@ impl Part {
 }
 
 /// For each dimension, the ranges in which no part begins or ends.
-fn cells(shape: &[u64], parts: &[Part]) -> Vec<Vec<Interval>> {
+fn cells(shape: &[u64], parts: &[BoxPart]) -> Vec<Vec<Interval>> {
     let along = |(dim, &extent): (usize, &u64)| {
         let mut starts: Vec<i128> = vec![0];
         for part in parts {
@@ -149,7 +150,7 @@ fn cells(shape: &[u64], parts: &[Part]) -> Vec<Vec<Interval>> {
 }
 
 /// The value of the elements of a cell, after all parts that have it.
-fn value(start: ExprNode, parts: &[Part], bounds: &[Interval]) -> Expr {
+fn value(start: ExprNode, parts: &[BoxPart], bounds: &[Interval]) -> Expr {
     let mut builder = Builder::default();
     let mut root = None;
     for part in parts.iter().filter(|part| part.contains(bounds)) {

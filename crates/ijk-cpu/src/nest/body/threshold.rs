@@ -10,7 +10,7 @@ use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType};
 
 /// A comparison of an index that varies along rows.
-pub(super) struct Threshold {
+pub(super) struct RowComparison {
     op: BinaryOp,
     /// The node of the index.
     index: NodeId,
@@ -19,7 +19,7 @@ pub(super) struct Threshold {
     subtracts: bool,
 }
 
-impl Threshold {
+impl RowComparison {
     /// The operand that is computed, if there is one.
     pub fn operand(&self) -> Option<NodeId> {
         (!self.subtracts).then_some(self.other)
@@ -28,7 +28,7 @@ impl Threshold {
 
 impl Body<'_> {
     /// Matches a comparison at a node, if rows are long enough.
-    pub(super) fn threshold_of(&self, n: usize) -> Option<Threshold> {
+    pub(super) fn threshold_of(&self, n: usize) -> Option<RowComparison> {
         let body = &self.lowering.nest.body;
         let Node::Binary(op, a, b) = body[n] else { return None };
         let swapped = match op {
@@ -47,12 +47,12 @@ impl Body<'_> {
         let step = |id: NodeId| self.steps_of(id.0 as usize)[row];
         if is_index(a) && is_index(b) {
             let varies = step(a) != step(b);
-            return varies.then_some(Threshold { op, index: a, other: b, subtracts: true });
+            return varies.then_some(RowComparison { op, index: a, other: b, subtracts: true });
         }
         let sides = [(op, a, b), (swapped, b, a)];
         let (op, index, other) = sides.into_iter().find(|&(_, index, _)| is_index(index))?;
         let fits = step(index) != 0 && self.is_still(other, row);
-        fits.then_some(Threshold { op, index, other, subtracts: false })
+        fits.then_some(RowComparison { op, index, other, subtracts: false })
     }
 
     /// Returns true if a node has the same value at all points of a row.
@@ -72,8 +72,8 @@ impl Body<'_> {
     }
 
     /// The instruction of a comparison; `None` if the other side has a value for each point after all.
-    pub(super) fn threshold(&mut self, of: &Threshold) -> Result<Option<Operand>, Fault> {
-        let Threshold { op, index, other, subtracts } = *of;
+    pub(super) fn threshold(&mut self, of: &RowComparison) -> Result<Option<Operand>, Fault> {
+        let RowComparison { op, index, other, subtracts } = *of;
         let affine = |id: NodeId| match self.lowering.nest.body[id.0 as usize] {
             Node::Index { constant, .. } => (constant, self.steps_of(id.0 as usize)),
             _ => (0, Vec::new()),
