@@ -137,6 +137,12 @@ fn maxima_of_choices_by_position() {
             greatest(&mut (0..N).map(|k| if holds(k, j) { all.a(i, k) } else { all.b(i, j) }))
         });
     }
+    let both =
+        format!("y[i,j] =max WHERE(AND(LE(k, j), GT(b[i,k], 0)), a[i,k], 2)\n\ny\n\nDIMS(j) = {N}");
+    all.check(&both, [N, N], |i, j| {
+        let holds = |k: usize| k <= j && all.b(i, k) > 0.0;
+        greatest(&mut (0..N).map(|k| if holds(k) { all.a(i, k) } else { 2.0 }))
+    });
     let least = "y[i,j] =min WHERE(LE(k, j), a[i,k], 3)\n\ny\n\nDIMS(j) = 300";
     all.check(least, [N, N], |i, j| {
         (0..N).map(|k| if k <= j { all.a(i, k) } else { 3.0 }).fold(f64::INFINITY, f64::min)

@@ -36,6 +36,10 @@ fn chooses(stmt: &Stmt) -> bool {
 fn parts(graph: &Graph, stmt: &Stmt) -> Option<Vec<Stmt>> {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce.filter(|_| chooses(stmt)) else { return None };
     let &ExprNode::Select(condition, yes, no) = stmt.value.nodes.last()? else { return None };
+    // Of joined conditions, each may fail.
+    if !masks::is_comparison(&stmt.value.nodes[condition as usize]) {
+        return None;
+    }
     let other = extract(&stmt.value.nodes, no);
     let kept = stmt.kept_axes();
     let depends = of_indices(other.nodes.iter().flat_map(ExprNode::indices));

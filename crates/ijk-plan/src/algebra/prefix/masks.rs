@@ -30,8 +30,12 @@ pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
 
 /// Tells whether a value compares the order of numbers.
 pub(super) fn compares(stmt: &Stmt) -> bool {
-    let compares = |node: &ExprNode| matches!(node, ExprNode::Binary(op, ..) if is_order(*op));
-    stmt.reduce.is_some() && stmt.value.nodes.iter().any(compares)
+    stmt.reduce.is_some() && stmt.value.nodes.iter().any(is_comparison)
+}
+
+/// Tells whether a node compares the order of numbers.
+pub(super) fn is_comparison(node: &ExprNode) -> bool {
+    matches!(node, ExprNode::Binary(op, ..) if is_order(*op))
 }
 
 fn is_order(op: BinaryOp) -> bool {

@@ -56,7 +56,10 @@ pub(super) fn parts(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stm
     };
     for group in groups {
         let rest = rest(graph, stmt, group, &kept)?;
-        let points = if is_narrow(&rest) { own_points(&rest) + elements } else { rest.points() };
+        let points = match is_narrow(&rest) {
+            true => own_points(&rest).saturating_add(elements),
+            false => rest.points(),
+        };
         total = total.saturating_add(points.saturating_mul(super::NEST_COST));
         parts.push(rest);
     }
