@@ -3,7 +3,7 @@
 //! Each box reads the same operands and writes a part of each cache line. One after another, they would stream both from
 //! memory as often as there are boxes; here they take turns, a few tiles at a time, which stay in cache.
 
-use super::launch::{Launch, OUT_OF_MEMORY};
+use super::launch::{Launch, OUT_OF_MEMORY, settled};
 use super::program::{Instruction, LoadMode, LoadSpec, Sink, Slot, TileNest};
 use super::run::Worker;
 use crate::check::Layout;
@@ -244,10 +244,7 @@ impl ExecutableStep for BesideProgram {
         let &StepRun { bases, workers, scratch, .. } = run;
         let nest = &self.nests[0];
         let launch = Launch { nest, bases, workers, scratch };
-        let kept = &nest.geometry.kept;
-        let count = |loops: &[usize]| loops.iter().map(|&a| nest.blocks[a]).product::<usize>();
-        let divisible = count(&kept[..nest.parallel]);
-        let rest = count(&kept[nest.parallel..]);
+        let [divisible, rest] = nest.block_counts();
         let faults = AtomicU32::new(0);
         workers.parallel_ranges(divisible, self.cost(), |range| {
             // The whole of it, which threads may share.
@@ -262,10 +259,7 @@ impl ExecutableStep for BesideProgram {
             };
             faults.fetch_or(own, Ordering::Relaxed);
         });
-        match faults.into_inner() {
-            faults if faults & OUT_OF_MEMORY != 0 => Err(RunError::OutOfMemory(self.scratch())),
-            faults => Ok(faults),
-        }
+        settled(faults, self.scratch())
     }
 }
 

@@ -298,7 +298,8 @@ impl<'a> Body<'a> {
             if let Some(value) = self.threshold(&threshold)? {
                 return Ok(value);
             }
-            operands(&lowering.nest.body[n]).try_for_each(|operand| self.late(operand))?;
+            // It reads the index after all.
+            operands(&lowering.nest.body[n]).try_for_each(|id| self.operand(id).map(drop))?;
         }
         match lowering.nest.body[n] {
             Node::Load(load) => self.load(load as usize),

@@ -38,6 +38,12 @@ impl TileNest {
         Need { shared: shared as u64, each: self.scratch as u64 }
     }
 
+    /// Number of blocks of the loops that may be divided among threads, and of the others for each.
+    pub(super) fn block_counts(&self) -> [usize; 2] {
+        let (divisible, rest) = self.geometry.kept.split_at(self.parallel);
+        [divisible, rest].map(|loops| loops.iter().map(|&a| self.blocks[a]).product())
+    }
+
     /// Returns true if it uses non-temporal stores.
     fn streams(&self) -> bool {
         match &self.sink {
@@ -158,10 +164,7 @@ impl Launch<'_> {
     /// # Safety
     /// As for [`run`](Self::run).
     unsafe fn run_blocks(&self) -> Result<u32, RunError> {
-        let kept = &self.nest.geometry.kept;
-        let count = |loops: &[usize]| loops.iter().map(|&a| self.nest.blocks[a]).product::<usize>();
-        let divisible = count(&kept[..self.nest.parallel]);
-        let rest = count(&kept[self.nest.parallel..]);
+        let [divisible, rest] = self.nest.block_counts();
         let faults = AtomicU32::new(0);
         self.workers.parallel_ranges(divisible, self.nest.cost, |range| {
             let range = range.start * rest..range.end * rest;
@@ -226,10 +229,15 @@ impl Launch<'_> {
 
     /// The faults as a result.
     pub(super) fn settle(&self, faults: AtomicU32) -> Result<u32, RunError> {
-        match faults.into_inner() {
-            faults if faults & OUT_OF_MEMORY != 0 => Err(RunError::OutOfMemory(self.nest.scratch)),
-            faults => Ok(faults),
-        }
+        settled(faults, self.nest.scratch)
+    }
+}
+
+/// The faults as a result, given the scratch memory of a worker.
+pub(super) fn settled(faults: AtomicU32, scratch: usize) -> Result<u32, RunError> {
+    match faults.into_inner() {
+        faults if faults & OUT_OF_MEMORY != 0 => Err(RunError::OutOfMemory(scratch)),
+        faults => Ok(faults),
     }
 }
 

@@ -124,9 +124,9 @@ unsafe fn fold_rows<
     // SAFETY: guaranteed by the caller.
     unsafe {
         match (size_of::<O::In>(), length) {
-            (_, 2) => few::<O, M, SCALED, 2>(&own),
-            (_, 3) => few::<O, M, SCALED, 3>(&own),
-            (_, 4) => few::<O, M, SCALED, 4>(&own),
+            (_, 2) => fixed::<O, M, SCALED, 2>(&own),
+            (_, 3) => fixed::<O, M, SCALED, 3>(&own),
+            (_, 4) => fixed::<O, M, SCALED, 4>(&own),
             (4, 16) => fixed::<O, M, SCALED, 16>(&own),
             (4, 32) => fixed::<O, M, SCALED, 32>(&own),
             (4, 64) => fixed::<O, M, SCALED, 64>(&own),
@@ -140,40 +140,7 @@ unsafe fn fold_rows<
     }
 }
 
-/// Combines rows of `S` elements, for which prefetches would take as long.
-///
-/// # Safety
-/// As for [`FoldRowsTo`].
-#[inline(always)]
-unsafe fn few<
-    O: Op2<Out = <O as Op2>::In>,
-    M: Op2<In = O::In, Out = O::In>,
-    const SCALED: bool,
-    const S: usize,
->(
-    rows: &TypedRows<O::In>,
-) {
-    let count = rows.counts[0];
-    let mut r = 0;
-    while r < count {
-        // SAFETY: guaranteed by the caller: `S` elements of each row and of its place.
-        unsafe {
-            let place = rows.place(r);
-            let acc = rows.out.wrapping_offset(place as isize).cast::<[O::In; S]>();
-            let mut sums = acc.read();
-            loop {
-                add::<O, M, SCALED, S>(&mut sums, rows, r, 0);
-                r += 1;
-                if r == count || rows.place(r) != place {
-                    break;
-                }
-            }
-            acc.write(sums);
-        }
-    }
-}
-
-/// Combines rows of `S` elements, which fit registers.
+/// Combines rows of `S` elements, which fit registers. For very short ones, prefetches would take as long as the rest.
 ///
 /// # Safety
 /// As for [`FoldRowsTo`].
@@ -187,16 +154,21 @@ unsafe fn fixed<
     rows: &TypedRows<O::In>,
 ) {
     let (count, bytes) = (rows.counts[0], S * size_of::<O::In>());
+    let prefetches = S > 4;
     let mut r = 0;
     while r < count {
         // SAFETY: guaranteed by the caller: `S` elements of each row and of its place.
         unsafe {
             let place = rows.place(r);
-            rows.fetch_place(r, bytes);
+            if prefetches {
+                rows.fetch_place(r, bytes);
+            }
             let acc = rows.out.wrapping_offset(place as isize).cast::<[O::In; S]>();
             let mut sums = acc.read();
             loop {
-                rows.fetch(r, bytes);
+                if prefetches {
+                    rows.fetch(r, bytes);
+                }
                 add::<O, M, SCALED, S>(&mut sums, rows, r, 0);
                 r += 1;
                 if r == count || rows.place(r) != place {

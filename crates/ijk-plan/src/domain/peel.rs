@@ -34,16 +34,23 @@ pub(crate) fn cut(graph: &mut Graph) {
 pub(crate) fn chain(graph: &mut Graph, stmt: Stmt, mut pieces: Vec<Stmt>) {
     // The largest piece first: it can overwrite identities instead of accumulating.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.points()));
+    let pieces = linked(graph, &stmt, pieces);
+    graph.statements.extend(pieces.into_iter().map(drop_unit_axes));
+}
+
+/// The pieces of a statement, of which each accumulates into the result of the one before.
+pub(crate) fn linked(graph: &mut Graph, stmt: &Stmt, mut pieces: Vec<Stmt>) -> Vec<Stmt> {
     let count = pieces.len();
     let info = graph.array(stmt.out);
     let (dtype, shape) = (info.dtype, info.shape.clone());
     let mut previous = stmt.init;
-    for (n, piece) in pieces.into_iter().enumerate() {
+    for (n, piece) in pieces.iter_mut().enumerate() {
         let last = n + 1 == count;
-        let out = if last { stmt.out } else { graph.new_array(dtype, shape.clone()) };
-        graph.statements.push(Stmt { out, init: previous, ..drop_unit_axes(piece) });
-        previous = Init::From(out);
+        piece.out = if last { stmt.out } else { graph.new_array(dtype, shape.clone()) };
+        piece.init = previous;
+        previous = Init::From(piece.out);
     }
+    pieces
 }
 
 /// Pieces of a statement, at least one; `None` if it is better left whole.

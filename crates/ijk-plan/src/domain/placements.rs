@@ -6,10 +6,10 @@
 use crate::canonical::selections::solved;
 use crate::domain::peel::chain;
 use crate::graph::axes::restrict;
-use crate::graph::expr::{Builder, as_index};
-use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
+use crate::graph::expr::{as_index, decided};
+use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{IndexExpr, Init};
-use ijk_types::{BinaryOp, Scalar};
+use ijk_types::BinaryOp;
 
 /// Least extent of an axis of which one element is written apart.
 const MIN_EXTENT: u64 = 16;
@@ -100,17 +100,4 @@ fn at_place(
     map[axis] = place;
     let placed = Stmt { value, ..stmt.clone() }.substitute(&map, stmt.axes.clone())?;
     Some(restrict(placed, |other| other != axis))
-}
-
-/// A value with a condition replaced by its truth.
-fn decided(value: &Expr, node: u32, truth: bool) -> Expr {
-    let mut builder = Builder::default();
-    let mut places: Vec<u32> = Vec::with_capacity(value.nodes.len());
-    for (at, each) in value.nodes.iter().enumerate() {
-        places.push(match at as u32 == node {
-            true => builder.push(ExprNode::Const(Scalar::Bool(truth))),
-            false => builder.push(each.map_children(|child| places[child as usize])),
-        });
-    }
-    builder.finish(places.last().copied().unwrap_or(0))
 }

@@ -293,6 +293,19 @@ pub(crate) fn as_index(value: &Expr, types: &[DType], at: u32) -> Option<IndexEx
     }
 }
 
+/// A value with a condition replaced by its truth.
+pub(crate) fn decided(value: &Expr, condition: u32, truth: bool) -> Expr {
+    let mut builder = Builder::default();
+    let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
+    for (at, node) in value.nodes.iter().enumerate() {
+        places.push(match at as u32 == condition {
+            true => builder.push(ExprNode::Const(Scalar::Bool(truth))),
+            false => builder.push(node.map_children(|child| places[child as usize])),
+        });
+    }
+    builder.finish(places.last().copied().unwrap_or(0))
+}
+
 /// The expression rooted at a node, without unused nodes.
 pub(crate) fn extract(nodes: &[ExprNode], root: u32) -> Expr {
     let mut needed: Few<bool> = Few::from_elem(false, root as usize + 1);

@@ -1,9 +1,11 @@
 //! Initialisation of what a map of a box leaves of an array: the border of a stencil, say, and not its interior.
 
 use super::buffers::Buffers;
+use super::emit::box_axes;
+use crate::domain::quotients::region;
 use crate::graph::{Graph, Stmt};
-use crate::plan::{Base, Nest, NestAxis, Node, Start, Step, Store};
-use ijk_ir::core::{Atom, IndexExpr, Init};
+use crate::plan::{Base, Nest, Node, Start, Step, Store};
+use ijk_ir::core::Init;
 use ijk_types::Scalar;
 use std::ops::Range;
 
@@ -20,7 +22,9 @@ pub(super) fn fills(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Vec
     if !(maps && large) || matches!(stmt.init, Init::From(_)) {
         return None;
     }
-    let inside = defined(stmt)?;
+    let range =
+        |(first, last): (i128, i128)| Some(first.try_into().ok()?..(last + 1).try_into().ok()?);
+    let inside: Vec<Range<usize>> = region(stmt)?.into_iter().map(range).collect::<Option<_>>()?;
     let value = graph.initial_value(stmt.out, stmt.init, stmt.reduce);
     let whole = |dim: usize| 0..shape[dim] as usize;
     let mut steps = Vec::new();
@@ -38,38 +42,15 @@ pub(super) fn fills(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Vec
     Some(steps)
 }
 
-/// The box of elements that a statement defines, if each dimension has an axis of its own, or a single place.
-fn defined(stmt: &Stmt) -> Option<Vec<Range<usize>>> {
-    let mut used = vec![false; stmt.axes.len()];
-    let mut range = |IndexExpr { constant, terms }: &IndexExpr| {
-        let start = usize::try_from(*constant).ok()?;
-        let extent = match terms[..] {
-            [] => 1,
-            [(1, Atom::Axis(axis))] if !std::mem::replace(&mut used[axis.0 as usize], true) => {
-                usize::try_from(stmt.axes[axis.0 as usize].extent).ok()?
-            }
-            _ => return None,
-        };
-        Some(start..start.checked_add(extent)?)
-    };
-    stmt.out_index.iter().map(&mut range).collect()
-}
-
 /// A nest that fills a box.
 fn fill(buffers: &Buffers, stmt: &Stmt, slab: &[Range<usize>], value: Scalar) -> Step {
     let buffer = buffers.of(stmt.out);
     let target = &buffers.all[buffer.0 as usize];
-    let axis = |(n, range): (usize, &Range<usize>)| NestAxis {
-        name: format!("i{n}"),
-        extent: range.len(),
-        reduced: false,
-        collides: false,
-    };
     let places = slab.iter().zip(&target.strides);
     let offset = places.map(|(range, stride)| range.start as isize * stride).sum();
     let strides = target.strides.clone();
     Step::Nest(Nest {
-        axes: slab.iter().enumerate().map(axis).collect(),
+        axes: box_axes(slab.iter().map(ExactSizeIterator::len)),
         loads: Vec::new(),
         body: vec![Node::Const(value)],
         store: Store { base: Base { buffer, offset }, dtype: target.dtype, strides, offset: None },

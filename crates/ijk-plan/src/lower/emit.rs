@@ -180,15 +180,16 @@ fn initialise(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Step> {
     }
 }
 
+/// Axes of a nest over a box of an array.
+pub(super) fn box_axes(extents: impl Iterator<Item = usize>) -> Vec<NestAxis> {
+    let axis =
+        |(n, extent)| NestAxis { name: format!("i{n}"), extent, reduced: false, collides: false };
+    extents.enumerate().map(axis).collect()
+}
+
 /// A nest that copies one buffer to another of the same shape.
 fn copy(buffers: &Buffers, from: BufferId, to: BufferId, span: Span) -> Step {
     let (source, target) = (&buffers.all[from.0 as usize], &buffers.all[to.0 as usize]);
-    let axis = |(n, &extent): (usize, &usize)| NestAxis {
-        name: format!("i{n}"),
-        extent,
-        reduced: false,
-        collides: false,
-    };
     let load = Load {
         base: Base { buffer: from, offset: 0 },
         dtype: source.dtype,
@@ -201,7 +202,7 @@ fn copy(buffers: &Buffers, from: BufferId, to: BufferId, span: Span) -> Step {
         offset: None,
     };
     Step::Nest(Nest {
-        axes: source.shape.iter().enumerate().map(axis).collect(),
+        axes: box_axes(source.shape.iter().copied()),
         loads: vec![load],
         body: vec![Node::Load(0)],
         store,

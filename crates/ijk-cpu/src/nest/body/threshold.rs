@@ -99,12 +99,4 @@ impl Body<'_> {
         self.finished.nanoseconds += CHEAP_FUNCTION / 4.0;
         Ok(Some(Operand { slot: dst, dtype: DType::Bool, over: Over::Points }))
     }
-
-    /// The operand of a node that only a threshold was expected to read.
-    pub(super) fn late(&mut self, id: NodeId) -> Result<(), Fault> {
-        if self.nodes[id.0 as usize].is_none() {
-            self.nodes[id.0 as usize] = Some(self.compute(id.0 as usize)?);
-        }
-        Ok(())
-    }
 }

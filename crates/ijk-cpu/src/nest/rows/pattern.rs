@@ -61,10 +61,15 @@ impl RowPattern {
         }
     }
 
+    /// Tells whether values are combined at computed destinations.
+    fn scatters(&self, nest: &Nest) -> bool {
+        self.combine.is_some() && nest.store.offset.is_some()
+    }
+
     /// The pattern with rows of a single element, if these are combined at computed destinations.
     fn single(self, lowering: &Lowering<'_>) -> Option<Self> {
         let nest = lowering.nest;
-        let places = self.combine.is_some() && nest.store.offset.is_some();
+        let places = self.scatters(nest);
         let by_element = vec![false; nest.body.len()];
         (places && is_dense(lowering, nest.store.base)).then_some(Self { by_element, ..self })
     }
@@ -75,8 +80,7 @@ impl RowPattern {
         let needed = needed(nest, [Some(self.value), self.mask, nest.store.offset]);
         let of = |along| {
             // Elements at computed destinations would otherwise be combined one by one.
-            let scatters = self.combine.is_some() && nest.store.offset.is_some();
-            let least = if scatters { 2 } else { INDEXED_ROW_LENGTH };
+            let least = if self.scatters(nest) { 2 } else { INDEXED_ROW_LENGTH };
             let lengths = least..if along { INDEXED_ROW_SUM } else { usize::MAX };
             let fits = |run: &Run| {
                 let length: usize = run.axes.iter().map(|&a| lowering.checked.extents[a]).product();

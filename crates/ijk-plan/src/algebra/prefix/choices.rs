@@ -78,7 +78,7 @@ fn failing(stmt: &Stmt, kept: &[bool], guard: &Guard, value: Expr) -> Option<Opt
     if greatest < 0 {
         return Some(None);
     }
-    let extent = u64::try_from(greatest + 1).ok().filter(|&n| i64::try_from(n).is_ok())?;
-    let rest = Stmt { value, guards: vec![(fails, extent)], ..stmt.clone() };
+    let guards = vec![masks::from_zero(fails, &stmt.extents())?];
+    let rest = Stmt { value, guards, ..stmt.clone() };
     Some(narrow(restrict(rest, |axis| kept[axis])))
 }

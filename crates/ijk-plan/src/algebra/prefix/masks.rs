@@ -7,10 +7,11 @@
 use super::Prefix;
 use super::factors::Factored;
 use crate::SMALL_DOMAIN;
-use crate::graph::expr::{self, Builder};
+use crate::graph::expr;
 use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{ExprNode, Graph, Guard, Stmt, index};
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+use ijk_ir::core::IndexExpr;
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, UnaryOp, scalar};
 
 /// The statement with a condition as a guard that makes it a prefix reduction, if there is one.
 pub(super) fn guarded(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
@@ -90,15 +91,8 @@ impl<'s> PositionMask<'s> {
     /// The statement with the condition as a guard, if it compares indices.
     fn guarded(&self) -> Option<Stmt> {
         let guard = self.guard()?;
-        let mut builder = Builder::default();
-        let mut places: Vec<u32> = Vec::with_capacity(self.stmt.value.nodes.len());
-        for (at, node) in self.stmt.value.nodes.iter().enumerate() {
-            places.push(match at as u32 == self.at {
-                true => builder.push(ExprNode::Const(Scalar::Bool(true))),
-                false => builder.push(node.map_children(|child| places[child as usize])),
-            });
-        }
-        let mut stmt = Stmt { value: builder.finish(*places.last()?), ..self.stmt.clone() };
+        let value = expr::decided(&self.stmt.value, self.at, true);
+        let mut stmt = Stmt { value, ..self.stmt.clone() };
         stmt.guards.push(guard);
         Some(stmt)
     }
@@ -114,8 +108,13 @@ impl<'s> PositionMask<'s> {
         if matches!(op, BinaryOp::Lt | BinaryOp::Gt) {
             difference.constant = difference.constant.checked_sub(1)?;
         }
-        let (_, greatest) = index::range(&difference, &self.stmt.extents());
-        let extent = u64::try_from(greatest + 1).ok().filter(|&n| i64::try_from(n).is_ok())?;
-        difference.is_affine().then_some((difference, extent))
+        from_zero(difference, &self.stmt.extents()).filter(|(difference, _)| difference.is_affine())
     }
+}
+
+/// The guard that an index is not negative.
+pub(super) fn from_zero(index: IndexExpr, extents: &[u64]) -> Option<Guard> {
+    let (_, greatest) = index::range(&index, extents);
+    let extent = u64::try_from(greatest + 1).ok().filter(|&n| i64::try_from(n).is_ok())?;
+    Some((index, extent))
 }

@@ -80,17 +80,8 @@ fn lower_product(
         Some((_, plan, stmt)) => (plan.cost, stmt),
         None => (stmt.points().saturating_mul(NEST_COST), &stmt),
     };
-    if let Some(summands) = sums::parts(graph, stmt, cost) {
-        return summands.into_iter().for_each(|part| lower(graph, chains, part, out));
-    }
-    if let Some(counted) = counts::multiplied(graph, stmt) {
-        let product = ReducedProduct::new(graph, &counted);
-        if product.and_then(|product| product.contraction_cost()).is_some_and(|own| own < cost) {
-            return lower(graph, chains, counted, out);
-        }
-        if let Some(summands) = sums::parts(graph, &counted, cost) {
-            return summands.into_iter().for_each(|part| lower(graph, chains, part, out));
-        }
+    if let Some(apart) = taken_apart(graph, stmt, cost) {
+        return apart.into_iter().for_each(|part| lower(graph, chains, part, out));
     }
     let parts = match inlined::gathering(graph, chains, stmt) {
         Some((wide, other)) => gathers::move_behind(graph, &wide, cost.saturating_add(other)),
@@ -103,6 +94,20 @@ fn lower_product(
     match best {
         Some((product, plan, stmt)) => product.lower(&plan, graph, chains, stmt, out),
         None => out.push(stmt.clone()),
+    }
+}
+
+/// The statements that a sum of products, or a count of pairs, is taken apart to, if they cost less than `cost`.
+fn taken_apart(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stmt>> {
+    if let Some(parts) = sums::parts(graph, stmt, cost) {
+        return Some(parts);
+    }
+    let counted = counts::multiplied(graph, stmt)?;
+    let product = ReducedProduct::new(graph, &counted);
+    let own = product.and_then(|product| product.contraction_cost());
+    match own.is_some_and(|own| own < cost) {
+        true => Some(vec![counted]),
+        false => sums::parts(graph, &counted, cost),
     }
 }
 

@@ -4,6 +4,7 @@
 //! is rounded before it meets the others in any case: to sum them apart adds errors of that kind only.
 
 use super::{ReducedProduct, axes_in};
+use crate::domain::peel::linked;
 use crate::graph::axes::{Axes, restrict};
 use crate::graph::expr::{Builder, extract};
 use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
@@ -72,7 +73,7 @@ pub(super) fn parts(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stm
         false => part,
     });
     let parts: Vec<Stmt> = parts.collect();
-    let parts = chained(graph, stmt, parts);
+    let parts = linked(graph, stmt, parts);
     Some(before.into_iter().chain(parts).collect())
 }
 
@@ -172,18 +173,4 @@ fn rest(graph: &Graph, stmt: &Stmt, summands: &[Summand], kept: &[bool]) -> Opti
     }
     let value = builder.finish(root);
     Some(restrict(Stmt { value, ..stmt.clone() }, used))
-}
-
-/// The parts, of which each accumulates into the result of the one before.
-fn chained(graph: &mut Graph, stmt: &Stmt, mut parts: Vec<Stmt>) -> Vec<Stmt> {
-    let info = graph.array(stmt.out);
-    let (dtype, shape) = (info.dtype, info.shape.clone());
-    let last = parts.len() - 1;
-    let mut previous = stmt.init;
-    for (at, part) in parts.iter_mut().enumerate() {
-        part.out = if at == last { stmt.out } else { graph.new_array(dtype, shape.clone()) };
-        part.init = previous;
-        previous = Init::From(part.out);
-    }
-    parts
 }

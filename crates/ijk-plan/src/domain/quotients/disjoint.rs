@@ -6,7 +6,7 @@ use ijk_ir::core::{Atom, IndexExpr, Init};
 use ijk_types::Reducer;
 
 /// First and last position along each axis of an array.
-type OutputBox = Vec<Interval>;
+pub(crate) type OutputBox = Vec<Interval>;
 
 /// The boxes of a statement as statements that define their elements, if they partition the output and start from
 /// identities.
@@ -30,7 +30,7 @@ pub(super) fn as_definitions(graph: &Graph, stmt: &Stmt, boxes: &[Stmt]) -> Opti
 }
 
 /// The positions that a statement writes, if they are a box, each written by points that differ in reduced axes only.
-fn region(stmt: &Stmt) -> Option<OutputBox> {
+pub(crate) fn region(stmt: &Stmt) -> Option<OutputBox> {
     let extents = stmt.extents();
     let kept = stmt.kept_axes();
     let determined = coverage::determined(&stmt.out_index, &extents);

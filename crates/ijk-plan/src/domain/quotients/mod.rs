@@ -12,6 +12,8 @@ mod borders;
 mod cuts;
 mod disjoint;
 
+pub(crate) use disjoint::region;
+
 use crate::SMALL_DOMAIN;
 use crate::domain::peel::chain;
 use crate::domain::split;
