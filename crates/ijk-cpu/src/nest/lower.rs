@@ -213,6 +213,9 @@ impl Lowering<'_> {
         // A single instruction needs no registers; for reductions, the order of sums depends on the tile.
         let single = computed <= 1 || computed == 2 && self.may_join();
         let light = body.len() <= 2 || single && self.nest.reduce.is_none();
+        // Of maps, all elements of a row of a tile are computed before the next: few registers are in use at a time.
+        let map = self.nest.store.offset.is_none()
+            && self.nest.axes.iter().all(|axis| !axis.reduced && !axis.collides);
         let tile = match light {
             _ if moves => MOVED_TILE_POINTS,
             true => LIGHT_TILE_POINTS,
@@ -222,9 +225,10 @@ impl Lowering<'_> {
                 Some(_) if self.nest.loads.len() > 1 => TILE_POINTS,
                 _ => CHAIN_TILE_POINTS,
             },
+            false if map => CHAIN_TILE_POINTS,
             false => TILE_POINTS,
         };
-        let tile = if largest > 4 && !moves { tile / 2 } else { tile };
+        let tile = if largest > 4 && !moves && !map { tile / 2 } else { tile };
         let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
         let gathers = body.iter().any(|node| matches!(node, Node::Gather { .. }));
         Wishes { tile, ordered, distinct, moves, computes: computed > 0, gathers }

@@ -199,9 +199,10 @@ unsafe fn windows<const AND: bool>(n: usize, dst: *mut u8, a: *const u8, end: u6
     for i in 0..n {
         // SAFETY: `i < n`.
         unsafe {
-            let inside = a.cast::<u64>().add(i).read() < end;
-            let other = !AND || c.cast::<bool>().add(i).read();
-            dst.cast::<bool>().add(i).write(inside & other);
+            let inside = u8::from(a.cast::<u64>().add(i).read() < end);
+            // A bool is a byte.
+            let other = if AND { c.add(i).read() } else { 1 };
+            dst.add(i).write(inside & other);
         }
     }
 }

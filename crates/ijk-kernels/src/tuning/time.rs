@@ -313,7 +313,7 @@ pub const FOLDED_ROWS: usize = 8;
 pub const NARROW_ROW: usize = 64;
 
 /// Indices that are compared with a window between two prefetches.
-pub const COMPARED_INDICES: usize = 32;
+pub const COMPARED_INDICES: usize = 128;
 
 // Rows at computed places.
 
