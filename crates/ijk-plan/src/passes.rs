@@ -1,7 +1,7 @@
 //! The passes in their order: each is a mechanism that rewrites a [`Graph`], not a list of spellings.
 
 use crate::algebra::{extremes, hoist, log_products, log_sums, prefix, product, scales, scatter};
-use crate::canonical::{equal, fuse, lanes, overlaps, regions, selections, signs, simplify};
+use crate::canonical::{equal, exact, fuse, lanes, overlaps, regions, selections, signs, simplify};
 use crate::domain::{bounds, peel, placements, positions, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
@@ -40,7 +40,7 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 30] = [
+pub(crate) const PASSES: [Pass; 31] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
     // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
@@ -94,7 +94,9 @@ pub(crate) const PASSES: [Pass; 30] = [
         .skipped_from(Pressure::Highest),
     // Needs the epilogues of the passes before. Leaves one map for each chain of them.
     Pass::new("fuse maps", fuse::fuse_maps),
-    // Needs what remains a loop nest. Leaves slow functions of few axes in arrays.
+    // Needs what no kernel of integers multiplies. Leaves no arithmetic on integers that floats hold exactly.
+    Pass::new("exact", exact::convert_operands),
+    // Needs what remains a loop nest. Leaves slow functions of few axes, and those of positions, in arrays.
     Pass::new("hoist", hoist::evaluate_before).skipped_from(Pressure::Highest),
     // Needs nothing. Leaves argmax and argmin with dense outputs, and orders of elements, as their kernels require.
     Pass::new("argreduce", argreduce::densify_outputs),

@@ -220,11 +220,14 @@ fn axes_of(nodes: &[ExprNode]) -> Vec<Axes> {
 /// Cost of a function approximated by polynomials, in divisions.
 const SLOW_FUNCTION_COST: u64 = 4;
 
-/// For each node, the cost of its most expensive function, in divisions.
+/// For each node, the cost of its most expensive function, in divisions. Numbers that are computed from positions cost as
+/// much: unlike elements, they are made anew in each row.
 fn weights(nodes: &[ExprNode]) -> Vec<u64> {
     let mut all: Vec<u64> = Vec::with_capacity(nodes.len());
     for node in nodes {
+        let position = |x: u32| matches!(nodes[x as usize], ExprNode::Index(_));
         let own = match node {
+            ExprNode::Unary(UnaryOp::Cast(to), x) if to.is_float() && position(*x) => 1,
             ExprNode::Unary(op, _) => of_unary(*op),
             ExprNode::Binary(op, ..) => of_binary(*op),
             _ => 0,

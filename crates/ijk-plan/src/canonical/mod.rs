@@ -4,6 +4,7 @@
 //! that no consumer distinguishes removed.
 
 pub(crate) mod equal;
+pub(crate) mod exact;
 pub(crate) mod facts;
 pub(crate) mod forward;
 pub(crate) mod fuse;

@@ -1,0 +1,286 @@
+//! Integers that floats hold exactly.
+//!
+//! `FLOAT(u[i] - 2*v[i])` of bytes and `x[h] * (h*h + w*w)` convert the result of integer arithmetic. Where interval
+//! arithmetic over positions and elements of small types proves that a float of the target type holds every value on
+//! the way, the operands are converted instead: the bits are the same, and the arithmetic fuses with what follows.
+
+use crate::graph::expr::Builder;
+use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index};
+use ijk_ir::core::IndexExpr;
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
+
+/// Runs the pass.
+pub(crate) fn convert_operands(graph: &mut Graph) {
+    for at in 0..graph.statements.len() {
+        let stmt = &graph.statements[at];
+        // What is reduced may be the operands of a kernel of integers.
+        let positions = stmt.value.nodes.iter().any(|node| matches!(node, ExprNode::Index(_)));
+        if (positions || stmt.reduce.is_none())
+            && let Some(value) = converted(graph, stmt)
+        {
+            graph.statements[at].value = value;
+        }
+    }
+}
+
+/// The values of an integer expression, as floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Exact {
+    least: i128,
+    greatest: i128,
+    /// Greatest magnitude of it and of what it is computed from.
+    most: i128,
+    /// True if a zero may be negative.
+    negative_zero: bool,
+}
+
+impl Exact {
+    fn between(least: i128, greatest: i128) -> Self {
+        let most = least.saturating_abs().max(greatest.saturating_abs());
+        Self { least, greatest, most, negative_zero: false }
+    }
+
+    /// The values of a result with these bounds.
+    fn of(operands: &[Self], (least, greatest): (i128, i128), negative_zero: bool) -> Self {
+        let own = Self::between(least, greatest);
+        let most = operands.iter().fold(own.most, |most, operand| most.max(operand.most));
+        Self { most, negative_zero, ..own }
+    }
+
+    fn has_zero(self) -> bool {
+        self.least <= 0 && 0 <= self.greatest
+    }
+
+    fn negated(self) -> Self {
+        let zero = self.has_zero();
+        Self::of(&[self], (self.greatest.saturating_neg(), self.least.saturating_neg()), zero)
+    }
+
+    fn unary(op: UnaryOp, x: Self) -> Option<Self> {
+        match op {
+            UnaryOp::Neg => Some(x.negated()),
+            UnaryOp::Abs => {
+                let least = if x.has_zero() { 0 } else { x.least.abs().min(x.greatest.abs()) };
+                Some(Self::of(&[x], (least, x.least.abs().max(x.greatest.abs())), false))
+            }
+            _ => None,
+        }
+    }
+
+    fn binary(op: BinaryOp, x: Self, y: Self, same: bool) -> Option<Self> {
+        let either = x.negative_zero || y.negative_zero;
+        let (bounds, negative_zero) = match op {
+            BinaryOp::Add => {
+                let bounds =
+                    (x.least.saturating_add(y.least), x.greatest.saturating_add(y.greatest));
+                (bounds, x.negative_zero && y.negative_zero)
+            }
+            BinaryOp::Sub => {
+                let bounds =
+                    (x.least.saturating_sub(y.greatest), x.greatest.saturating_sub(y.least));
+                (bounds, x.negative_zero)
+            }
+            BinaryOp::Mul => {
+                let corners = [(x.least, y.least), (x.least, y.greatest), (x.greatest, y.least)];
+                let last = x.greatest.saturating_mul(y.greatest);
+                let corners = corners.map(|(x, y)| x.saturating_mul(y));
+                let least = if same && x.has_zero() {
+                    0
+                } else {
+                    corners.into_iter().fold(last, i128::min)
+                };
+                let negative = x.has_zero() && y.least < 0 || y.has_zero() && x.least < 0;
+                let greatest = corners.into_iter().fold(last, i128::max);
+                ((least, greatest), !same && (negative || either))
+            }
+            BinaryOp::Min => ((x.least.min(y.least), x.greatest.min(y.greatest)), either),
+            BinaryOp::Max => ((x.least.max(y.least), x.greatest.max(y.greatest)), either),
+            _ => return None,
+        };
+        Some(Self::of(&[x, y], bounds, negative_zero))
+    }
+
+    fn select(x: Self, y: Self) -> Self {
+        let bounds = (x.least.min(y.least), x.greatest.max(y.greatest));
+        Self::of(&[x, y], bounds, x.negative_zero || y.negative_zero)
+    }
+
+    /// Tells whether an integer of this type holds every value.
+    fn fits(self, dtype: DType) -> bool {
+        bounds(dtype)
+            .is_some_and(|(least, greatest)| least <= self.least && self.greatest <= greatest)
+    }
+
+    /// Tells whether a float of this type holds it, and what it is computed from.
+    fn is_exact_in(self, dtype: DType) -> bool {
+        match dtype {
+            DType::F32 => self.most <= 1 << f32::MANTISSA_DIGITS,
+            DType::F64 => self.most <= 1 << f64::MANTISSA_DIGITS,
+            _ => false,
+        }
+    }
+}
+
+/// Least and greatest value of an integer type.
+fn bounds(dtype: DType) -> Option<(i128, i128)> {
+    let bits = 8 * dtype.size() as u32;
+    match dtype {
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
+            Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+        }
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some((0, (1 << bits) - 1)),
+        _ => None,
+    }
+}
+
+/// For each node, its values if it is an integer and they are known.
+fn values(graph: &Graph, stmt: &Stmt, types: &[DType]) -> Few<Option<Exact>> {
+    let extents = stmt.extents();
+    let mut all: Few<Option<Exact>> = Few::with_capacity(types.len());
+    for (at, node) in stmt.value.nodes.iter().enumerate() {
+        let of = |at: u32| all[at as usize];
+        let value = match *node {
+            ExprNode::Index(ref e) => of_index(e, &extents),
+            ExprNode::Const(value) => whole(value).map(|n| Exact::between(n, n)),
+            ExprNode::Access(array, _) => small(graph.array(array).dtype),
+            ExprNode::Unary(UnaryOp::Cast(_), x) => of(x),
+            ExprNode::Unary(op, x) => of(x).and_then(|x| Exact::unary(op, x)),
+            ExprNode::Binary(op, x, y) => {
+                of(x).zip(of(y)).and_then(|(v, w)| Exact::binary(op, v, w, x == y))
+            }
+            ExprNode::Select(_, x, y) => of(x).zip(of(y)).map(|(x, y)| Exact::select(x, y)),
+            ExprNode::Random { .. } => None,
+        };
+        all.push(value.filter(|value| value.fits(types[at])));
+    }
+    all
+}
+
+fn of_index(e: &IndexExpr, extents: &[u64]) -> Option<Exact> {
+    let (least, greatest) = index::range(e, extents);
+    (!index::reads(e)).then(|| Exact::between(least, greatest))
+}
+
+fn whole(value: Scalar) -> Option<i128> {
+    match value {
+        Scalar::I32(n) => Some(n.into()),
+        Scalar::I64(n) => Some(n.into()),
+        _ => None,
+    }
+}
+
+/// The values of elements of at most 16 bits.
+fn small(dtype: DType) -> Option<Exact> {
+    let (least, greatest) = bounds(dtype).filter(|_| dtype.size() <= 2)?;
+    Some(Exact::between(least, greatest))
+}
+
+/// The value with conversions of exact integers replaced by those of their operands; `None` if there are none.
+fn converted(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
+    let nodes = &stmt.value.nodes;
+    let converts = |node: &ExprNode| match *node {
+        ExprNode::Unary(UnaryOp::Cast(to), x) if is_computed(&nodes[x as usize]) => Some((to, x)),
+        _ => None,
+    };
+    nodes.iter().find_map(converts)?;
+    let types = graph.node_types(&stmt.value);
+    let values = values(graph, stmt, &types);
+    let exact = |node: &ExprNode| {
+        converts(node).filter(|&(to, x)| values[x as usize].is_some_and(|v| v.is_exact_in(to)))
+    };
+    let needed = [DType::F32, DType::F64].map(|float| {
+        let mut needed: Few<bool> = Few::from_elem(false, nodes.len());
+        for (at, node) in nodes.iter().enumerate().rev() {
+            if let Some((_, x)) = exact(node).filter(|&(to, _)| to == float) {
+                needed[x as usize] = true;
+            }
+            if needed[at] {
+                operands(node).for_each(|x| needed[x as usize] = true);
+            }
+        }
+        needed
+    });
+    nodes.iter().find_map(exact)?;
+    Some(rebuilt(nodes, &values, &needed, exact))
+}
+
+/// The nodes rebuilt, with those needed as floats beside them.
+fn rebuilt(
+    nodes: &[ExprNode],
+    values: &[Option<Exact>],
+    needed: &[Few<bool>; 2],
+    exact: impl Fn(&ExprNode) -> Option<(DType, u32)>,
+) -> Expr {
+    let mut builder = Builder::default();
+    let mut places: Few<u32> = Few::with_capacity(nodes.len());
+    let mut floats: [Few<u32>; 2] = [Few::new(), Few::new()];
+    for (at, node) in nodes.iter().enumerate() {
+        let place = match exact(node) {
+            Some((to, x)) => {
+                let float = floats[usize::from(to == DType::F64)][x as usize];
+                let zero = values[x as usize].is_some_and(|value| value.negative_zero);
+                if zero { positive_zero(&mut builder, float, to) } else { float }
+            }
+            None => builder.push(node.map_children(|x| places[x as usize])),
+        };
+        places.push(place);
+        for (which, float) in [DType::F32, DType::F64].into_iter().enumerate() {
+            let known = &floats[which];
+            let own = match needed[which][at] {
+                true => as_float(&mut builder, node, float, place, |x| known[x as usize], &places),
+                false => place,
+            };
+            floats[which].push(own);
+        }
+    }
+    builder.finish(places.last().copied().unwrap_or(0))
+}
+
+/// The float of an integer node at `place`.
+fn as_float(
+    builder: &mut Builder,
+    node: &ExprNode,
+    float: DType,
+    place: u32,
+    of: impl Fn(u32) -> u32,
+    places: &[u32],
+) -> u32 {
+    let own = match *node {
+        ExprNode::Const(value) => match scalar::unary(UnaryOp::Cast(float), value) {
+            Ok(value) => ExprNode::Const(value),
+            Err(_) => ExprNode::Unary(UnaryOp::Cast(float), place),
+        },
+        ExprNode::Unary(op, x) if is_computed(node) => ExprNode::Unary(op, of(x)),
+        ExprNode::Binary(op, x, y) => ExprNode::Binary(op, of(x), of(y)),
+        ExprNode::Select(c, x, y) => ExprNode::Select(places[c as usize], of(x), of(y)),
+        _ => ExprNode::Unary(UnaryOp::Cast(float), place),
+    };
+    builder.push(own)
+}
+
+/// A float without the sign of its zero.
+fn positive_zero(builder: &mut Builder, at: u32, float: DType) -> u32 {
+    let zero = builder.push(ExprNode::Const(crate::graph::zero(float)));
+    builder.push(ExprNode::Binary(BinaryOp::Add, at, zero))
+}
+
+/// Tells whether a node is arithmetic that floats have as well.
+fn is_computed(node: &ExprNode) -> bool {
+    use BinaryOp::{Add, Max, Min, Mul, Sub};
+    match node {
+        ExprNode::Unary(op, _) => matches!(op, UnaryOp::Neg | UnaryOp::Abs),
+        ExprNode::Binary(op, ..) => matches!(op, Add | Sub | Mul | Min | Max),
+        ExprNode::Select(..) => true,
+        _ => false,
+    }
+}
+
+/// The operands of a node that are needed in its type.
+fn operands(node: &ExprNode) -> impl Iterator<Item = u32> {
+    let [x, y] = match *node {
+        ExprNode::Unary(_, x) if is_computed(node) => [Some(x), None],
+        ExprNode::Binary(_, x, y) | ExprNode::Select(_, x, y) => [Some(x), Some(y)],
+        _ => [None, None],
+    };
+    [x, y].into_iter().flatten()
+}
