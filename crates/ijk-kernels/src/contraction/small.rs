@@ -62,12 +62,15 @@ pub struct SmallKernels {
     column: Option<SmallFn>,
     /// For several.
     columns: Option<SmallFn>,
+    /// Most groups of rows that are multiplied at a time.
+    pub groups: usize,
 }
 
 impl SmallKernels {
     /// Those of one kind of lane group and one pair.
     pub const fn of<L: Lane, P: Semiring<L>>() -> Self {
-        Self { column: SmallTable::<L, P>::COLUMN, columns: SmallTable::<L, P>::COLUMNS }
+        let (column, columns) = (SmallTable::<L, P>::COLUMN, SmallTable::<L, P>::COLUMNS);
+        Self { column, columns, groups: if several_groups::<L>() { MOST_GROUPS } else { 1 } }
     }
 
     /// The microkernel for a number of columns; `None` if the pair has none.
@@ -179,12 +182,16 @@ impl<L: Lane, P: Semiring<L>> Kernel for SmallKernel<'_, L, P> {
 /// accumulators to hide the latency of FMA.
 #[inline(always)]
 fn groups_of<L: Lane>(rows: usize) -> usize {
-    let several = L::Simd::REGISTERS / L::REGISTERS >= 32;
     match rows.div_ceil(L::LANES) {
-        2 | 4 if several => 2,
-        3.. if several => MOST_GROUPS,
+        2 | 4 if several_groups::<L>() => 2,
+        3.. if several_groups::<L>() => MOST_GROUPS,
         _ => 1,
     }
+}
+
+/// Tells whether registers hold the sums of several groups.
+const fn several_groups<L: Lane>() -> bool {
+    L::Simd::REGISTERS / L::REGISTERS >= 32
 }
 
 /// Most groups of rows at a time.

@@ -6,6 +6,9 @@ use ijk_types::{BinaryOp, Monoid};
 /// Products that a contraction forms in the time of moving a byte to memory and back.
 pub(crate) const PRODUCTS_PER_BYTE: u64 = 100;
 
+/// Products from which on few rows are multiplied in lanes that stay partly empty, even if there are few steps.
+const MANY_PRODUCTS: u64 = 1 << 15;
+
 /// Tells whether a contraction of these extents is faster than a loop nest. Tuned by benchmarks.
 ///
 /// Matrix-vector products need sides that fill vector lanes; batched products need enough work each to amortise
@@ -17,7 +20,7 @@ pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
         (_, 0) | (0, _) => false,
         (1, 1) => long >= 16 && k >= 16,
         (1, _) => false,
-        (_, 1) => k > 1 && short.saturating_mul(k) >= 16 && work > 64,
+        (_, 1) => k > 1 && (short.saturating_mul(k) >= 16 && work > 64 || work >= MANY_PRODUCTS),
         (_, _) => k > 1 && work >= 512,
     }
 }

@@ -97,7 +97,7 @@ impl ContractProgram {
     /// Returns true if each batch is one call of a microkernel on unpacked operands.
     pub(crate) fn is_settled(&self) -> bool {
         match &self.algorithm {
-            Algorithm::Small(small) => small.reads_in_place(),
+            Algorithm::Small(small) => small.is_settled(),
             Algorithm::DotGemv(_) => true,
             _ => false,
         }

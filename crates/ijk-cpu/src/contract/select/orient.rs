@@ -12,8 +12,8 @@ use ijk_kernels::contraction::algebra::Algebra;
 use ijk_kernels::contraction::microkernel::Microkernel;
 use ijk_kernels::contraction::panel::Prepare;
 use ijk_kernels::tuning::order::{
-    KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES, STRIDED_OUTPUT_COST,
-    THIN_EXTENT, THIN_STEPS,
+    KC, MOVE_COST, NARROW_STEPS, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES,
+    STRIDED_OUTPUT_COST, THIN_EXTENT, THIN_STEPS,
 };
 use ijk_plan::plan::{Contraction, Role};
 
@@ -58,6 +58,10 @@ fn cost_swapped(problem: &Problem) -> f64 {
 
 fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [TensorId; 2]) -> f64 {
     let algebra = &problem.algebra;
+    let narrow = is_narrow([rows, columns, &problem.k], right, algebra);
+    if narrow && rows.len() > 1 && problem.k.len() <= NARROW_STEPS {
+        return columns.len() as f64;
+    }
     let padded = rows.len().next_multiple_of(algebra.lanes) as f64;
     let windows = reads_windows(problem, [rows, columns], right);
     let scattered = match rows.touches_unit(TensorId::Out) {
@@ -70,7 +74,6 @@ fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [Ten
     if most.saturating_mul(algebra.size) <= SMALL_BYTES {
         return products;
     }
-    let narrow = is_narrow([rows, columns, &problem.k], right, algebra);
     let direct = columns.len() <= algebra.tiles.widest() && rows.run(left) >= 2 * algebra.lanes;
     let packed = match (narrow, direct) {
         (true, _) => 0,

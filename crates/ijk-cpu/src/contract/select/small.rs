@@ -10,8 +10,9 @@ use ijk_kernels::contraction::panel::Prepare;
 use ijk_kernels::contraction::small::{COLUMNS, MOST_GROUPS};
 use ijk_kernels::lines::LINE;
 use ijk_kernels::tuning::order::{
-    KC, SMALL_BYTES, SMALL_COPIED_RUN, SMALL_LHS_BYTES, SMALL_NARROW_LHS_BYTES, SMALL_PARTS,
-    SMALL_POINTS, SMALL_POINTS_OF_ONE_GROUP, SMALL_RHS_ONCE_BYTES,
+    KC, SMALL_BYTES, SMALL_COPIED_COLUMNS, SMALL_COPIED_RUN, SMALL_LHS_BYTES,
+    SMALL_NARROW_LHS_BYTES, SMALL_NARROW_STEPS, SMALL_PARTS, SMALL_POINTS,
+    SMALL_POINTS_OF_ONE_GROUP, SMALL_RHS_ONCE_BYTES,
 };
 use ijk_kernels::tuning::time::SMALL_PREFETCH_BYTES;
 use smallvec::SmallVec;
@@ -114,6 +115,12 @@ impl SmallGemm {
         self.moved.is_none()
     }
 
+    /// Returns true if operands are read in place, without a copy, or with one that the columns amortise.
+    pub(crate) fn is_settled(&self) -> bool {
+        let [(outer, ..), (inner, ..)] = self.columns;
+        self.reads_in_place() || outer * inner >= SMALL_COPIED_COLUMNS
+    }
+
     /// Returns true if a batch is one call of the microkernel.
     pub(crate) fn is_one_call(&self) -> bool {
         let [(outer, ..), _] = self.columns;
@@ -148,14 +155,17 @@ pub(super) fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
     }
 }
 
-/// Returns true if m fits the lanes and k is contiguous in rhs: a large rhs is then read in place, once.
+/// Returns true if m fits the lanes, and steps of k are equally far apart in rhs: a large rhs is then read in place,
+/// once. Of few steps, sums of several groups of rows are in registers, and columns may be strided.
 pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: TensorId, algebra: &Algebra) -> bool {
     let bytes = |b: &Bundle| b.len().saturating_mul(k.len()).saturating_mul(algebra.size);
-    m.len() <= algebra.lanes
+    let few = k.len() <= SMALL_NARROW_STEPS;
+    let groups = if few { algebra.small.groups } else { 1 };
+    m.len() <= groups * algebra.lanes
         && n.len() >= COLUMNS
         && bytes(m) <= SMALL_NARROW_LHS_BYTES
         && bytes(n) > SMALL_BYTES
-        && k.step(right) == Some(1)
+        && (k.step(right) == Some(1) || few && k.step(right).is_some())
         && m.run(TensorId::Out) == m.len()
         && algebra.small.for_columns(n.len()).is_some()
 }
