@@ -250,19 +250,17 @@ unsafe fn transpose<B: Block>(
     unsafe {
         let size = size_of::<B::Word>() as isize;
         let side_by_side = |stride: isize, count: usize| stride == size * count as isize;
+        if side_by_side(src_strides[1], rows)
+            && thin::split_any::<B::Word>([rows, columns], dst, dst_strides[0], src)
+        {
+            return;
+        }
+        if side_by_side(dst_strides[0], columns)
+            && thin::join_any::<B::Word>([rows, columns], dst, src, src_strides[1])
+        {
+            return;
+        }
         match [rows, columns] {
-            [2, _] if side_by_side(src_strides[1], 2) => {
-                thin::split::<B::Word, 2>(columns, dst, dst_strides[0], src);
-            }
-            [3, _] if side_by_side(src_strides[1], 3) => {
-                thin::split::<B::Word, 3>(columns, dst, dst_strides[0], src);
-            }
-            [_, 2] if side_by_side(dst_strides[0], 2) => {
-                thin::join::<B::Word, 2>(rows, dst, src, src_strides[1]);
-            }
-            [_, 3] if side_by_side(dst_strides[0], 3) => {
-                thin::join::<B::Word, 3>(rows, dst, src, src_strides[1]);
-            }
             _ if B::SIDE == 1 || rows.min(columns) < TRANSPOSE_LEAST => {
                 strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
             }

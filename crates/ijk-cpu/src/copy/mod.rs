@@ -9,6 +9,7 @@ mod spread;
 mod staged;
 mod thin;
 
+use crate::Few;
 use ijk_kernels::simd::Level;
 use ijk_types::DType;
 use kernel::{Plane, Planes, planes};
@@ -69,8 +70,50 @@ impl Copier {
         };
         // Chosen once for all planes.
         let plane = self.plane([rows, columns], inner(dst.strides), inner(src.strides));
+        if plane.strided
+            && let Some(axes) = self.contiguous_axes(extents, dst.strides, src.strides)
+        {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.copy_along(axes, extents, dst, src) };
+        }
         // SAFETY: guaranteed by the caller.
         unsafe { plane.copy_all(outer, dst, src) }
+    }
+
+    /// The axis that is contiguous in `src` and that which is in `dst`, if they are not the same.
+    fn contiguous_axes(
+        &self,
+        extents: &[usize],
+        dst: &[isize],
+        src: &[isize],
+    ) -> Option<[usize; 2]> {
+        let along = |strides: &[isize]| {
+            (0..extents.len()).rev().find(|&a| extents[a] > 1 && strides[a] == self.size)
+        };
+        let (row, column) = (along(src)?, along(dst)?);
+        let last = extents.len() - 1;
+        (row != column && [row, column] != [last - 1, last]).then_some([row, column])
+    }
+
+    /// Copies a box with these axes as rows and columns of its planes.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy).
+    unsafe fn copy_along(
+        &self,
+        [row, column]: [usize; 2],
+        extents: &[usize],
+        dst: CopySide<'_, *mut u8>,
+        src: CopySide<'_, *const u8>,
+    ) {
+        let others = (0..extents.len()).filter(|&axis| axis != row && axis != column);
+        let axes: Few<usize> = others.chain([row, column]).collect();
+        let strides = |of: &[isize]| axes.iter().map(|&axis| of[axis]).collect::<Few<isize>>();
+        let extents: Few<usize> = axes.iter().map(|&axis| extents[axis]).collect();
+        let (to, from) = (strides(dst.strides), strides(src.strides));
+        let dst = CopySide { ptr: dst.ptr, strides: &to };
+        // SAFETY: guaranteed by the caller; the same elements in another order.
+        unsafe { self.copy(&extents, dst, CopySide { ptr: src.ptr, strides: &from }) }
     }
 
     /// Copies `n` contiguous elements.
@@ -101,7 +144,7 @@ impl Copier {
             return ChosenPlane { shifts, ..self.plane(extents, to, from) };
         }
         let few_apart = |stride: isize| (2..=4).any(|elements| stride == elements * size);
-        let mut staged = None;
+        let (mut staged, mut strided) = (None, false);
         let kernel = match src_strides {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
             [_, 0] if dense => self.planes.splat,
@@ -112,9 +155,13 @@ impl Copier {
             }
             [_, s] if dense && few_apart(s) => self.planes.every,
             [_, s] if s == size && few_apart(dst_strides[1]) => self.planes.spread,
-            _ => self.planes.strided,
+            _ => {
+                strided = true;
+                self.planes.strided
+            }
         };
-        ChosenPlane { kernel, staged, extents, dst_strides, src_strides, shifts: [0; 2] }
+        let shifts = [0; 2];
+        ChosenPlane { kernel, staged, strided, extents, dst_strides, src_strides, shifts }
     }
 }
 
@@ -124,6 +171,8 @@ struct ChosenPlane {
     kernel: Plane,
     /// That of planes which are copied by way of registers and L1, if some are.
     staged: Option<Plane>,
+    /// True if neither side is contiguous along rows or columns as other kernels require.
+    strided: bool,
     extents: [usize; 2],
     dst_strides: [isize; 2],
     src_strides: [isize; 2],

@@ -52,6 +52,71 @@ pub(super) unsafe fn join<W: Copy, const N: usize>(
     }
 }
 
+/// Elements of a column, or row, up to which planes are (de)interleaved: beyond, loops compile to scalar code. Those of
+/// rare sizes have no loops of their own.
+const fn most<W>() -> usize {
+    match size_of::<W>() {
+        1 => 4,
+        4 => 8,
+        8 => 6,
+        _ => 3,
+    }
+}
+
+/// [`split`] for as many rows as a plane has; returns false, without copying, if there is no loop for them.
+///
+/// # Safety
+/// As for [`split`].
+#[inline(always)]
+pub(super) unsafe fn split_any<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    stride: isize,
+    src: *const u8,
+) -> bool {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match rows {
+            2 => split::<W, 2>(columns, dst, stride, src),
+            3 => split::<W, 3>(columns, dst, stride, src),
+            4 if const { most::<W>() >= 4 } => split::<W, 4>(columns, dst, stride, src),
+            5 if const { most::<W>() >= 5 } => split::<W, 5>(columns, dst, stride, src),
+            6 if const { most::<W>() >= 6 } => split::<W, 6>(columns, dst, stride, src),
+            7 if const { most::<W>() >= 7 } => split::<W, 7>(columns, dst, stride, src),
+            8 if const { most::<W>() >= 8 } => split::<W, 8>(columns, dst, stride, src),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// [`join`] for as many columns as a plane has; returns false, without copying, if there is no loop for them.
+///
+/// # Safety
+/// As for [`join`].
+#[inline(always)]
+pub(super) unsafe fn join_any<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    src: *const u8,
+    stride: isize,
+) -> bool {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match columns {
+            2 => join::<W, 2>(rows, dst, src, stride),
+            3 => join::<W, 3>(rows, dst, src, stride),
+            4 if const { most::<W>() >= 4 } => join::<W, 4>(rows, dst, src, stride),
+            5 if const { most::<W>() >= 5 } => join::<W, 5>(rows, dst, src, stride),
+            6 if const { most::<W>() >= 6 } => join::<W, 6>(rows, dst, src, stride),
+            7 if const { most::<W>() >= 7 } => join::<W, 7>(rows, dst, src, stride),
+            8 if const { most::<W>() >= 8 } => join::<W, 8>(rows, dst, src, stride),
+            _ => return false,
+        }
+    }
+    true
+}
+
 /// Copies each of some contiguous elements to `N` adjacent ones.
 ///
 /// # Safety

@@ -14,8 +14,8 @@ use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
 use crate::steps::window::WindowProgram;
 use ijk_kernels::simd::Level;
-use ijk_kernels::tuning::order::{BRIEF_POINTS, SHORT_AXES_COPY_READS};
-use ijk_plan::plan::{Contraction, Nest};
+use ijk_kernels::tuning::order::{BRIEF_POINTS, PACKED_ELEMENT, SHORT_AXES_COPY_READS};
+use ijk_plan::plan::{Contraction, Nest, Role};
 
 /// A checked nest that is to be executed.
 struct NestTask<'a> {
@@ -140,7 +140,19 @@ fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fau
     }
     let nest = contraction_nest(task.task);
     let checked = check_nest(&nest, task.buffers)?;
-    Ok(ShortAxesProgram::new(&nest, &checked, task.target.level).map(Program::from))
+    let Some(short) = ShortAxesProgram::new(&nest, &checked, task.target.level) else {
+        return Ok(None);
+    };
+    let [batch, m, n, k] =
+        [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.task.extent(role) as f64);
+    // The estimate of GEMM includes neither the setup of batches nor packing.
+    if batch > 1.0 {
+        return Ok(Some(short.into()));
+    }
+    let gemm = task.prepare()?;
+    let faster = short.cost() < gemm.cost() + PACKED_ELEMENT * (m + n) * k;
+    task.gemm = Some(gemm);
+    Ok(faster.then(|| short.into()))
 }
 
 /// GEMM.

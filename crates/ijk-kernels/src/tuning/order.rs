@@ -177,6 +177,9 @@ pub const OUTER_PRODUCT_POINTS: usize = 1 << 22;
 /// or operands that are not smaller than the result by this factor.
 pub const OUTER_PRODUCT_RATIO: usize = 16;
 
+/// Time in nanoseconds of packing an element for few rows or columns.
+pub const PACKED_ELEMENT: f64 = 0.5;
+
 /// Smaller of m and n up to which a contraction of few steps is left to the kernel of short axes,
 pub const SHORT_AXES_FEW: u64 = 16;
 

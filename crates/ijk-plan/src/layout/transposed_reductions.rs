@@ -38,39 +38,55 @@ pub(crate) fn input_order(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
         return None;
     }
     let read = |node| read(graph, node);
-    let reads: Vec<(&[IndexExpr], &IndexExpr)> = stmt.value.nodes.iter().filter_map(read).collect();
-    if reads.iter().any(|(_, last)| index::steps_with(last, across)) {
+    let reads: Vec<Read<'_>> = stmt.value.nodes.iter().filter_map(read).collect();
+    if reads.iter().any(|read| index::steps_with(read.last, across)) {
         return None;
     }
-    let of_rows =
-        |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| index::depends(e, across));
-    let neighbour = |(_, last): &(_, &IndexExpr)| {
-        out.iter().copied().find(|&axis| index::steps_with(last, axis) && long(axis))
+    let of_rows = |read: &&Read<'_>| read.places.iter().any(|e| index::depends(e, across));
+    let steps_with = |e: &IndexExpr| out.iter().copied().find(|&axis| index::steps_with(e, axis));
+    // A short axis and the one around it are read in rows, too.
+    let neighbours = |read: &Read<'_>| {
+        let axis = steps_with(read.last)?;
+        let around = read.around.and_then(steps_with).filter(|&around| around != axis);
+        let rows = long(axis) || around.is_some_and(long);
+        rows.then_some((axis, around.filter(|_| !long(axis))))
     };
-    let axis = reads.iter().filter(of_rows).find_map(neighbour)?;
-    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && index::steps_with(last, axis);
+    let (axis, around) = reads.iter().filter(of_rows).find_map(neighbours)?;
+    let goes = |read: &Read<'_>| read.last.terms.len() > 1 && index::steps_with(read.last, axis);
     let is_window = reads.iter().any(goes);
     let shared = |axis: usize| {
-        reads.iter().all(|(places, _)| places.iter().any(|e| index::steps_with(e, axis)))
+        reads.iter().all(|read| read.places.iter().any(|e| index::steps_with(e, axis)))
     };
     // Contractions write any output layout at full speed, except for windows and for batches whose index is
     // contiguous.
-    let suits = match contraction::is_one(graph, stmt) {
+    let suits = match contraction::multiplies(graph, stmt) {
         true => is_window || long(across) && shared(across),
         false => long(across),
     };
     if !suits {
         return None;
     }
+    let inner = |other: &usize| *other == axis || Some(*other) == around;
     let (rows, others): (Vec<usize>, Vec<usize>) =
-        out.into_iter().filter(|&other| other != axis).partition(|&axis| shared(axis));
-    Some(rows.into_iter().chain(others).chain([axis]).collect())
+        out.into_iter().filter(|other| !inner(other)).partition(|&axis| shared(axis));
+    Some(rows.into_iter().chain(others).chain(around).chain([axis]).collect())
 }
 
-/// Index of an access, and the component along the array's contiguous axis.
-fn read<'s>(graph: &Graph, node: &'s ExprNode) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
+/// Index of an access.
+struct Read<'s> {
+    places: &'s [IndexExpr],
+    /// Its component along the array's contiguous axis,
+    last: &'s IndexExpr,
+    /// and along the axis of the next larger stride.
+    around: Option<&'s IndexExpr>,
+}
+
+fn read<'s>(graph: &Graph, node: &'s ExprNode) -> Option<Read<'s>> {
     let ExprNode::Access(array, places) = node else { return None };
-    Some((places, &places[*graph.axes_by_stride(*array).last()?]))
+    let by_stride = graph.axes_by_stride(*array);
+    let (last, outer) = by_stride.split_last()?;
+    let around = outer.last().map(|&axis| &places[axis]);
+    Some(Read { places, last: &places[*last], around })
 }
 
 /// Adds the reduction with reordered output axes, and the copy.

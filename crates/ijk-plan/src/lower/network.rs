@@ -6,7 +6,7 @@
 use crate::PlanError;
 use crate::SMALL_DOMAIN;
 use crate::graph::ArrayInfo;
-use crate::layout::{Layout, c_strides};
+use crate::layout::{Layout, axis_order, c_strides};
 use crate::lower::arena::Arena;
 use crate::lower::buffers::bytes;
 use crate::lower::reverse;
@@ -188,10 +188,30 @@ impl<'a> NetworkPlanner<'a> {
             }
             let contraction = self.contraction(step, a, b, &out);
             if is_worth(&contraction) {
-                return Some(Step::Contract(contraction));
+                let batched = |n: usize| a.1[n] != 0 && b.1[n] != 0;
+                let across = self.writes_across(step, &factors, &out.1, batched);
+                return (!across).then_some(Step::Contract(contraction));
             }
         }
+        if points > 8 * SMALL_DOMAIN && self.writes_across(step, &factors, &out.1, |_| true) {
+            return None;
+        }
         Some(Step::Nest(self.nest(step, factors, out, points)))
+    }
+
+    /// Tells whether a reduction reads rows along an axis, and writes its result along another one, for which `holds` is
+    /// true: a transposing copy of the result may pay.
+    fn writes_across(
+        &self,
+        step: &Multiplication,
+        factors: &[(Base, Vec<isize>)],
+        out: &[isize],
+        holds: impl Fn(usize) -> bool,
+    ) -> bool {
+        let long = |n: usize| self.extent(step.domain[n]) as u64 >= axis_order::SHORT;
+        let written = (0..step.kept).any(|n| out[n] == 1 && long(n) && holds(n));
+        let read = |n: usize| out[n] != 1 && factors.iter().any(|f| f.1[n] == 1);
+        step.kept < step.domain.len() && written && (0..step.kept).any(read)
     }
 
     fn extent(&self, index: u32) -> usize {
