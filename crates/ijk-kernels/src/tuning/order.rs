@@ -11,10 +11,10 @@ pub const KC: usize = 256;
 pub const LONGEST_BLOCK: usize = 2 * KC;
 
 /// Steps of k in a part of split-k.
-pub const SPLIT_K_STEPS: usize = 64 * KC;
+pub const SPLIT_K_STEPS: usize = 4 * KC;
 
 /// Most parts of split-k.
-pub const SPLIT_K_PARTS: usize = 256;
+pub const SPLIT_K_PARTS: usize = 128;
 
 /// Largest output of a batch, in elements, for split-k.
 pub const SPLIT_K_OUTPUTS: usize = 4096;
@@ -113,8 +113,11 @@ pub const AXPY_COLUMNS: usize = 3;
 /// Size of lhs in bytes from which it is out of L2, so that axpy reads it in long runs.
 pub const AXPY_LHS_BYTES: usize = L2 / 4;
 
-/// Largest m and n whose sums all stay in registers,
+/// Largest n whose sums all stay in registers, for as many rows,
 pub const THIN_EXTENT: usize = 8;
+
+/// or for more rows of fewer columns,
+pub const THIN_ROWS: usize = 32;
 
 /// and smallest k for that.
 pub const THIN_STEPS: usize = 64;

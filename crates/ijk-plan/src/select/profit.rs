@@ -9,6 +9,9 @@ pub(crate) const PRODUCTS_PER_BYTE: u64 = 100;
 /// Products from which on few rows are multiplied in lanes that stay partly empty, even if there are few steps.
 const MANY_PRODUCTS: u64 = 1 << 15;
 
+/// Steps from which on sums of a few rows or columns fill lanes.
+const LONG_SUM: u64 = 1 << 10;
+
 /// Tells whether a contraction of these extents is faster than a loop nest. Tuned by benchmarks.
 ///
 /// Matrix-vector products need sides that fill vector lanes; batched products need enough work each to amortise
@@ -18,7 +21,7 @@ pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
     let work = m.saturating_mul(n).saturating_mul(k);
     match (short, batch) {
         (_, 0) | (0, _) => false,
-        (1, 1) => long >= 16 && k >= 16,
+        (1, 1) => k >= 16 && long >= 16 || k >= LONG_SUM && long > 1,
         (1, _) => false,
         (_, 1) => k > 1 && (short.saturating_mul(k) >= 16 && work > 64 || work >= MANY_PRODUCTS),
         (_, _) => k > 1 && work >= 512,

@@ -6,7 +6,7 @@ use ijk_kernels::contraction::gemv::{DotFn, STREAM_GROUPS};
 use ijk_kernels::contraction::panel::Prepare;
 use ijk_kernels::tuning::order::{
     AXPY_COLUMNS, AXPY_LHS_BYTES, DOT_COLUMNS, DOT_PREFETCH_BYTES, DOT_ROWS, DOT_STEP_BYTES,
-    DOT_STREAM_BYTES, KC, MANY_STEPS, THIN_EXTENT, THIN_STEPS,
+    DOT_STREAM_BYTES, KC, MANY_STEPS, THIN_EXTENT, THIN_ROWS, THIN_STEPS,
 };
 
 /// Returns true if dot products are the algorithm for a problem.
@@ -82,7 +82,9 @@ pub(crate) fn dot_steps(problem: &Problem) -> usize {
 pub(crate) fn is_thin(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-    let few = m.len() <= THIN_EXTENT && n.len() <= THIN_EXTENT && m.run(TensorId::Left) == m.len();
+    let sums = m.len().saturating_mul(n.len()) <= THIN_EXTENT * THIN_EXTENT;
+    let few = sums && m.len() <= THIN_ROWS && n.len() <= THIN_EXTENT;
+    let few = few && m.run(TensorId::Left) == m.len();
     let even = k.step(TensorId::Left).is_some() && k.step(TensorId::Right).is_some();
     keeps && few && even && k.len() >= THIN_STEPS && algebra.rows.thin.is_some()
 }
