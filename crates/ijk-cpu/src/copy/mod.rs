@@ -70,7 +70,7 @@ impl Copier {
         };
         // Chosen once for all planes.
         let plane = self.plane([rows, columns], inner(dst.strides), inner(src.strides));
-        if plane.strided
+        if (plane.strided || columns == 1)
             && let Some(axes) = self.contiguous_axes(extents, dst.strides, src.strides)
         {
             // SAFETY: guaranteed by the caller.
@@ -80,34 +80,34 @@ impl Copier {
         unsafe { plane.copy_all(outer, dst, src) }
     }
 
-    /// The axis that is contiguous in `src` and that which is in `dst`, if they are not the same.
+    /// The axes in an order whose last ones are contiguous, in `src` and in `dst`, if they are not so already; those of
+    /// extent 1 are left out.
     fn contiguous_axes(
         &self,
         extents: &[usize],
         dst: &[isize],
         src: &[isize],
-    ) -> Option<[usize; 2]> {
-        let along = |strides: &[isize]| {
-            (0..extents.len()).rev().find(|&a| extents[a] > 1 && strides[a] == self.size)
-        };
+    ) -> Option<Few<usize>> {
+        let axes = || (0..extents.len()).filter(|&a| extents[a] > 1);
+        let along = |strides: &[isize]| axes().rev().find(|&a| strides[a] == self.size);
         let (row, column) = (along(src)?, along(dst)?);
-        let last = extents.len() - 1;
-        (row != column && [row, column] != [last - 1, last]).then_some([row, column])
+        let others = axes().filter(|&axis| axis != row && axis != column);
+        let rows = (row != column).then_some(row);
+        let ordered: Few<usize> = others.chain(rows).chain([column]).collect();
+        (!ordered.iter().copied().eq(0..extents.len())).then_some(ordered)
     }
 
-    /// Copies a box with these axes as rows and columns of its planes.
+    /// Copies a box with its axes in this order.
     ///
     /// # Safety
     /// As for [`copy`](Self::copy).
     unsafe fn copy_along(
         &self,
-        [row, column]: [usize; 2],
+        axes: Few<usize>,
         extents: &[usize],
         dst: CopySide<'_, *mut u8>,
         src: CopySide<'_, *const u8>,
     ) {
-        let others = (0..extents.len()).filter(|&axis| axis != row && axis != column);
-        let axes: Few<usize> = others.chain([row, column]).collect();
         let strides = |of: &[isize]| axes.iter().map(|&axis| of[axis]).collect::<Few<isize>>();
         let extents: Few<usize> = axes.iter().map(|&axis| extents[axis]).collect();
         let (to, from) = (strides(dst.strides), strides(src.strides));

@@ -1,6 +1,6 @@
 //! Selection of the axes of the run, and of the operands that are copied for it.
 
-use ijk_kernels::tuning::order::{SHORT_AXES_COLUMNS, SHORT_AXES_COPIED};
+use ijk_kernels::tuning::order::{SHORT_AXES_COLUMNS, SHORT_AXES_COPIED, SHORT_AXES_SPLIT};
 use ijk_kernels::tuning::time::SHORT_AXES_COPY;
 
 /// An axis with its strides in left, right and out, in elements.
@@ -8,6 +8,15 @@ use ijk_kernels::tuning::time::SHORT_AXES_COPY;
 pub(super) struct ProductAxis {
     pub(super) extent: usize,
     pub(super) steps: [isize; 3],
+}
+
+impl ProductAxis {
+    /// An axis over blocks of `values` values, and one within them.
+    fn split(self, values: usize) -> (Self, Self) {
+        let step = |step: isize| step.wrapping_mul(values as isize);
+        let outer = Self { extent: self.extent / values, steps: self.steps.map(step) };
+        (outer, Self { extent: values, ..self })
+    }
 }
 
 /// Copy of an operand: axes of the copy, outermost first, with the strides of the source.
@@ -131,17 +140,23 @@ impl RunShape {
         (step as usize <= SHORT_AXES_COPIED).then_some(())
     }
 
-    /// Converts rows that share left to columns.
+    /// Converts rows that share left to columns, or some of them.
     fn take_columns(&mut self) {
         let mut columns = 1;
         let mut rows = Vec::with_capacity(self.rows.len());
         for axis in std::mem::take(&mut self.rows).into_iter().rev() {
-            let fits = axis.steps[0] == 0 && columns * axis.extent <= SHORT_AXES_COLUMNS;
-            if fits {
-                columns *= axis.extent;
-                self.columns.insert(0, axis);
-            } else {
-                rows.insert(0, axis);
+            let taken = match SHORT_AXES_COLUMNS / columns {
+                _ if axis.steps[0] != 0 => 1,
+                most if axis.extent <= most => axis.extent,
+                most => divisor(axis.extent, most.min(SHORT_AXES_SPLIT)),
+            };
+            let (outer, inner) = axis.split(taken);
+            if inner.extent > 1 {
+                columns *= taken;
+                self.columns.insert(0, inner);
+            }
+            if outer.extent > 1 {
+                rows.insert(0, outer);
             }
         }
         self.rows = rows;
@@ -165,6 +180,11 @@ impl RunShape {
         let fills = |axis: &ProductAxis| axis.steps[..2].contains(&1) && axis.extent >= self.lanes;
         self.steps.iter().any(fills)
     }
+}
+
+/// The largest divisor of a number that is at most `most`.
+fn divisor(of: usize, most: usize) -> usize {
+    (1..=most).rev().find(|&n| of.is_multiple_of(n)).unwrap_or(1)
 }
 
 /// Estimated time of a copy.
