@@ -174,6 +174,38 @@ fn equality_with_a_position() {
     });
 }
 
+/// Arithmetic on positions and on elements of small types in the float type to which it is converted: a zero of
+/// integers has no sign.
+#[test]
+fn integers_that_floats_hold() {
+    let arguments = Arguments::new();
+    let dims = format!("\n\ny\n\nDIMS(i) = {N}\nDIMS(j) = {N}");
+    let number = |i: usize| i as f64;
+    for float in ["F32", "F64"] {
+        let inverse = format!("y[i,j] = 1 / {float}((i - 3) * (5 - j)){dims}");
+        arguments.check(&inverse, [N, N], |i, j| {
+            let product = (i as i64 - 3) * (5 - j as i64);
+            match float {
+                "F32" => f64::from(1.0 / product as f32),
+                _ => 1.0 / product as f64,
+            }
+        });
+        let sum = format!("y[i,j] = {float}(ABS(i - j) + MIN(i, 7) * i - MAX(j, 2)){dims}");
+        arguments.check(&sum, [N, N], |i, j| {
+            (number(i) - number(j)).abs() + number(i.min(7) * i) - number(j.max(2))
+        });
+    }
+    let far = format!("y[i,j] = a[i,j] + F32((i - 150) * (j - 150)){dims}");
+    arguments
+        .check(&far, [N, N], |i, j| arguments.a(i, j) + (number(i) - 150.0) * (number(j) - 150.0));
+    // A float of 32 bits does not hold these: they are rounded once.
+    let large = format!("y[i,j] = F32(40003 * i + j) - F32(40003 * i){dims}");
+    arguments.check(&large, [N, N], |i, j| {
+        let [sum, first] = [40003 * i + j, 40003 * i].map(|n| n as f32);
+        f64::from(sum - first)
+    });
+}
+
 #[test]
 fn conditions_along_rows() {
     let all = Arguments::new();

@@ -59,8 +59,9 @@ pub(crate) fn input_order(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     };
     // Contractions write any output layout at full speed, except for windows and for batches whose index is
     // contiguous.
-    let suits = match contraction::multiplies(graph, stmt) {
-        true => is_window || long(across) && shared(across),
+    let batched = || shared(across) || shared(axis) && !contraction::multiplies(graph, stmt);
+    let suits = match contraction::is_one(graph, stmt) {
+        true => is_window || long(across) && batched(),
         false => long(across),
     };
     if !suits {

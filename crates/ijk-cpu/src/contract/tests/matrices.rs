@@ -37,6 +37,32 @@ fn matrices_of_many_sizes() {
     }
 }
 
+/// Few rows, and steps, by a long side: one operand is read once, in place.
+#[test]
+fn few_rows_by_many_columns() {
+    let (mut dice, workers) = (Dice(33), all_workers());
+    for (few, k) in [(2, 2), (3, 3), (4, 7), (13, 64), (16, 3), (33, 9), (48, 64)] {
+        let long = 18_000 / k + 3;
+        for size in [(few, long, k), (long, few, k)] {
+            for order in 0..8 {
+                check(&task(dice.pick(&SUM), matrices(size, order)), &mut dice, &workers);
+            }
+        }
+    }
+}
+
+/// Few rows by few columns of a long k, which is cut into parts.
+#[test]
+fn long_sums_of_few_rows() {
+    let (mut dice, workers) = (Dice(34), all_workers());
+    for (m, n) in [(1, 2), (12, 1), (24, 1), (32, 2), (9, 7), (50, 24)] {
+        let k = 2 * SPLIT_K_STEPS + 77;
+        for order in [0, 3, 5, 6] {
+            check(&task(dice.pick(&SUM), matrices((m, n, k), order)), &mut dice, &workers);
+        }
+    }
+}
+
 /// Two panels of two groups of rows, and fewer columns than microkernels of two groups have.
 #[test]
 fn few_columns_of_four_groups_of_rows() {

@@ -26,7 +26,10 @@ pub(super) fn explain(problem: &Problem, small: &SmallGemm) -> KernelChoice {
         .block("mc", rows, "rows")
         .holding("part of lhs", rows * k.len() * size);
     if is_narrow([m, n, k], TensorId::Right, algebra) {
-        let lanes = ("LANES", algebra.lanes);
+        let lanes = match m.len() <= algebra.lanes {
+            true => ("LANES", algebra.lanes),
+            false => ("LANES of several groups", algebra.small.groups * algebra.lanes),
+        };
         let then = "rhs is streamed once, and not packed";
         return choice.because(Reason::compared(("m", m.len()), Relation::AtMost, lanes, then));
     }
