@@ -11,6 +11,7 @@ from pathlib import Path
 from peers.command import machine, pin
 
 from .contestants import contestants
+from .drawn import drawn
 from .program import PEERS
 from .race import Rules, names, race
 from .report import Report
@@ -24,13 +25,14 @@ ijk is the Python package, so that calls count as they do for users:
 
 Results are compared with NumPy's in double precision. Every program runs in rounds, each contestant a
 little while in each; its time is the least of all. A ratio above 1 says that ijk is faster
-than the fastest peer. numba, pykeops, pytblis and sesum are in the race where they are installed."""
+than the fastest peer. `--drawn 300 --seed 7` races einsums that no table names. numba, pykeops, pytblis and sesum are in the race where they are installed."""
 
 
 def main() -> None:
     """Runs the programs asked for."""
     args = arguments()
-    asked = [p for p in all_programs() if re.search(args.only, f"{p.group}: {p.name}")]
+    known = drawn(args.seed, args.drawn) if args.drawn else all_programs()
+    asked = [p for p in known if re.search(args.only, f"{p.group}: {p.name}")]
     programs = [p.scaled(factor) if factor != 1 else p for factor in args.sizes for p in asked]
     if args.list:
         return print("\n\n".join(f"{p.group}: {p.title()}\n{p.source().strip()}" for p in programs))
@@ -71,6 +73,8 @@ def arguments() -> argparse.Namespace:
     factors = lambda text: [float(part) for part in text.split(",")]
     add = parser.add_argument
     add("--only", default="", metavar="REGEX", help="programs whose `group: name` has a match")
+    add("--drawn", type=int, default=0, metavar="N", help="race so many einsums drawn at random, and no others")
+    add("--seed", type=int, default=0, help="of the einsums that are drawn (default: 0)")
     add("--sizes", type=factors, default=[1.0], metavar="F,…", help="extents so many times as large")
     add("--threads", type=int, default=0, metavar="N", help="default: all")
     add("--rounds", type=int, default=5, metavar="N", help="default: 5")

@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+from .drawn import drawn
 from .program import PEERS, Program
 from .race import Outcome, alike, reference
 from .report import Report
@@ -50,6 +51,22 @@ class Programs(unittest.TestCase):
         scaled = program.scaled(0.5)
         self.assertEqual(scaled.extents(), {"a": 48, "b": 3, "c": 64})
         self.assertEqual((scaled.title(), scaled.source()), ("p × 0.5", "y[] = 48\n\ny\n"))
+
+
+class Drawn(unittest.TestCase):
+    """Einsums drawn at random."""
+
+    def test_they_depend_on_the_seed_alone(self):
+        one, same, other = drawn(3, 20), drawn(3, 20), drawn(4, 20)
+        self.assertEqual((one, len(one)), (same, 20))
+        self.assertNotEqual(one, other)
+
+    def test_numpy_computes_what_they_say(self):
+        for program in drawn(5, 10):
+            with self.subTest(program.name):
+                kept = program.name.split("->")[1]
+                result = reference(program, program.data())
+                self.assertEqual(result.shape, tuple(program.extents()[letter] for letter in kept))
 
 
 class Results(unittest.TestCase):

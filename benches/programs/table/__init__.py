@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from ..program import Program
-from . import attention, calls, elements, experts, graphs, images, linear, loops, losses, norms, orders
-from . import positions, scans, vectors
+from . import attention, calls, elements, experts, fields, graphs, images, linear, loops, losses, norms
+from . import orders, positions, scans, vectors
 
 GROUPS = {
     "attention": attention,
@@ -19,6 +19,7 @@ GROUPS = {
     "vectors and small matrices": vectors,
     "elements": elements,
     "positions": positions,
+    "other fields": fields,
     "scans and signals": scans,
     "orders": orders,
     "loops": loops,

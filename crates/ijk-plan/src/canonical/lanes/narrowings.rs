@@ -123,6 +123,7 @@ fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
     let used = used_bits(value, &types);
     let computed = computed_from(value, &types);
     let shown = converted(value, &types, &computed);
+    let reduced = computed.last().copied().unwrap_or(Source::Other);
     let mut builder = Builder::default();
     let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
     // Nodes that have other values than as written: what is beyond the narrow type is cut later.
@@ -137,7 +138,7 @@ fn without_narrowings(graph: &Graph, value: &Expr, sums: bool) -> Expr {
                     let rounded = sums
                         && float
                         && !shown[at]
-                        && computed[y as usize] == Source::Narrow(narrow);
+                        && [computed[y as usize], reduced] == [Source::Narrow(narrow); 2];
                     let same = !uncut[y as usize] && holds(value, &types, y, narrow);
                     uncut[at] = !same && (unused || rounded);
                     (same || uncut[at]).then_some(y)
