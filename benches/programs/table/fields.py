@@ -449,9 +449,9 @@ DIMS(c) = 50""",
         dict(a="mask(v, v)"),
         et="""f[i,j] = WHERE(a[i,j], 1.0, 0.0)
 y[] = f[i,j] * f[j,k] * f[k,i] / 6""",
-        numpy="(lambda f: np.trace(f @ f @ f) / 6)(a)",
+        numpy="(lambda f: np.trace(f @ f @ f) / 6)(np.multiply(a, 1.0))",
         torch="(lambda f: torch.trace(f @ f @ f) / 6)(a.float())",
-        jax="(lambda f: jnp.trace(f @ f @ f) / 6)(a.astype('f4'))",
+        jax="(lambda f: jnp.trace(f @ f @ f) / 6)(a.astype('f'))",
         tolerance=0.001,
     ),
     Program(

@@ -11,6 +11,7 @@ mod thin;
 
 use crate::Few;
 use ijk_kernels::simd::Level;
+use ijk_kernels::tuning::time::TRANSPOSE_PLANE;
 use ijk_types::DType;
 use kernel::{Plane, Planes, planes};
 use staged::stages;
@@ -91,6 +92,9 @@ impl Copier {
         let axes = || (0..extents.len()).filter(|&a| extents[a] > 1);
         let along = |strides: &[isize]| axes().rev().find(|&a| strides[a] == self.size);
         let (row, column) = (along(src)?, along(dst)?);
+        if row != column && extents[row].saturating_mul(extents[column]) < TRANSPOSE_PLANE {
+            return None;
+        }
         let others = axes().filter(|&axis| axis != row && axis != column);
         let rows = (row != column).then_some(row);
         let ordered: Few<usize> = others.chain(rows).chain([column]).collect();
@@ -160,8 +164,10 @@ impl Copier {
                 self.planes.strided
             }
         };
-        let shifts = [0; 2];
-        ChosenPlane { kernel, staged, strided, extents, dst_strides, src_strides, shifts }
+        let repeats =
+            dense && rows > 1 && src_strides[0] == 0 && ![0, size].contains(&src_strides[1]);
+        let (repeated, shifts) = (repeats.then_some(self.planes.rows), [0; 2]);
+        ChosenPlane { kernel, staged, strided, repeated, extents, dst_strides, src_strides, shifts }
     }
 }
 
@@ -173,6 +179,8 @@ struct ChosenPlane {
     staged: Option<Plane>,
     /// True if neither side is contiguous along rows or columns as other kernels require.
     strided: bool,
+    /// The copy of rows to contiguous ones, if all rows are the same, and their elements are apart.
+    repeated: Option<Plane>,
     extents: [usize; 2],
     dst_strides: [isize; 2],
     src_strides: [isize; 2],
@@ -221,6 +229,16 @@ impl ChosenPlane {
     unsafe fn copy(&self, dst: *mut u8, src: *const u8) {
         let Self { extents, dst_strides, src_strides, shifts, .. } = *self;
         let (dst, src) = (dst.wrapping_offset(shifts[0]), src.wrapping_offset(shifts[1]));
+        if let Some(rows) = self.repeated {
+            // SAFETY: guaranteed by the caller; further rows have the elements of the first.
+            unsafe {
+                (self.kernel)([1, extents[1]], dst, dst_strides, src, src_strides);
+                let (to, further) =
+                    (dst.wrapping_offset(dst_strides[0]), [extents[0] - 1, extents[1]]);
+                rows(further, to, dst_strides, dst, [0, dst_strides[1]]);
+            }
+            return;
+        }
         let kernel = match self.staged {
             Some(staged) if stages(extents, dst, dst_strides[0]) => staged,
             _ => self.kernel,
@@ -316,6 +334,27 @@ mod tests {
             assert_eq!(out.pop(), Some(-1.0));
             let expected = src.iter().take(rows).flat_map(|&x| std::iter::repeat_n(x, columns));
             assert!(out.into_iter().eq(expected), "{rows} by {columns}");
+        }
+    }
+
+    #[test]
+    fn rows_are_repeated() {
+        let src: Vec<f32> = (0..700).map(|n| n as f32).collect();
+        for apart in [-3isize, -1, 2, 3, 5, 9] {
+            for (rows, columns) in [(1, 70), (2, 1), (3, 7), (5, 64), (24, 33)] {
+                let mut out = vec![-1f32; rows * columns];
+                let strides = [4 * columns as isize, 4];
+                let first = if apart < 0 { 699 } else { 0 };
+                let from = CopySide { ptr: src[first..].as_ptr().cast(), strides: &[0, 4 * apart] };
+                let to = CopySide { ptr: out.as_mut_ptr().cast(), strides: &strides };
+                // SAFETY: the arrays have these elements.
+                unsafe { Copier::new(DType::F32, Level::best()).copy(&[rows, columns], to, from) };
+                let at = |n: usize| src[(first as isize + (n % columns) as isize * apart) as usize];
+                assert!(
+                    (0..rows * columns).all(|n| out[n] == at(n)),
+                    "{rows} by {columns}, {apart}"
+                );
+            }
         }
     }
 

@@ -346,14 +346,18 @@ fn elements(axes: &[Axis], load: usize) -> usize {
     own.fold(1, |n, axis| axis.extent.saturating_mul(n))
 }
 
-/// An axis that is contiguous in a load in which the vector axis is strided.
+/// The axis that is contiguous in a load in which the vector axis is strided, the largest one.
 fn crossing_axis(axes: &[Axis], vector: usize) -> Option<usize> {
     let crosses = |a: usize, load: usize| {
         let (other, here) = (axes[a].loads[load], axes[vector].loads[load]);
         other.unsigned_abs() == 1 && here.unsigned_abs() > 1
     };
-    let loads = 0..axes[vector].loads.len();
-    (0..axes.len()).find(|&a| a != vector && loads.clone().any(|load| crosses(a, load)))
+    let size = |a: usize| {
+        let crossed = (0..axes[a].loads.len()).filter(|&load| crosses(a, load));
+        crossed.map(|load| elements(axes, load)).max()
+    };
+    let others = (0..axes.len()).rev().filter(|&a| a != vector);
+    others.filter_map(|a| Some((size(a)?, a))).max_by_key(|&(size, _)| size).map(|(_, a)| a)
 }
 
 /// Returns true if an axis may be added to a tile: with `distinct`, outputs in a tile must be distinct elements.
@@ -405,6 +409,16 @@ mod tests {
         let g = Geometry::new(axes, WISHES);
         assert_eq!(g.inner[..], [0, 1]);
         assert_eq!((g.loops[0].tile, g.loops[1].tile), (CROSSING_SIDE, TRANSPOSED_MAP_ROW));
+    }
+
+    #[test]
+    fn tiles_cross_the_largest_load() {
+        let axes = vec![
+            axis(16, false, 40_000, &[1, 100]),
+            axis(100, false, 400, &[0, 1]),
+            axis(400, false, 1, &[16, 1600]),
+        ];
+        assert_eq!(Geometry::new(axes, WISHES).inner[..], [1, 2]);
     }
 
     #[test]

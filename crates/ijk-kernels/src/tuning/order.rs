@@ -195,7 +195,7 @@ pub const SHORT_AXES_BATCHED: u64 = 16;
 /// Most columns of the kernel of short axes.
 pub const SHORT_AXES_COLUMNS: usize = 256;
 
-/// Most columns that are part of a longer axis: their rows in the output are apart.
+/// Most columns that are part of a longer axis, where their rows follow each other in the output.
 pub const SHORT_AXES_SPLIT: usize = 8;
 
 /// Most elements of a copied operand of the kernel of short axes.

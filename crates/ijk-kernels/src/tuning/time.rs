@@ -384,6 +384,9 @@ pub const PERMUTE_NEAR_BYTES: usize = L2 / 8;
 /// Largest average number of source lines of a line that is permuted in registers: with more, word by word is as fast.
 pub const SHUFFLE_LINES: usize = 6;
 
+/// Fewest elements of a plane that is transposed within a box whose last axes are others.
+pub const TRANSPOSE_PLANE: usize = 64;
+
 /// Fewer rows or columns are transposed element by element.
 pub const TRANSPOSE_LEAST: usize = 4;
 

@@ -148,7 +148,10 @@ impl RunShape {
             let taken = match SHORT_AXES_COLUMNS / columns {
                 _ if axis.steps[0] != 0 => 1,
                 most if axis.extent <= most => axis.extent,
-                most => divisor(axis.extent, most.min(SHORT_AXES_SPLIT)),
+                most if axis.steps[2] == (self.run * columns) as isize => {
+                    divisor(axis.extent, most.min(SHORT_AXES_SPLIT))
+                }
+                _ => 1,
             };
             let (outer, inner) = axis.split(taken);
             if inner.extent > 1 {
