@@ -13,6 +13,9 @@ pub const LONGEST_BLOCK: usize = 2 * KC;
 /// Steps of k in a part of split-k.
 pub const SPLIT_K_STEPS: usize = 4 * KC;
 
+/// Fewest steps of k for split-k in batches.
+pub const SPLIT_K_BATCHED_STEPS: usize = 64 * KC;
+
 /// Most parts of split-k.
 pub const SPLIT_K_PARTS: usize = 128;
 

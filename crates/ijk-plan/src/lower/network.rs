@@ -78,6 +78,9 @@ pub fn plan_product(
 /// Points up to which an index of a single factor is summed within the product.
 const MAX_SUMMED_WITHIN: u64 = 4096;
 
+/// Shortest rows that a step reads in their order rather than in that of its result.
+const SHORTEST_ROW: u64 = 4;
+
 /// Points of a step whose run time exceeds that of the passes, which may copy an operand.
 const MAX_DIRECT_POINTS: u64 = 1 << 26;
 
@@ -208,9 +211,11 @@ impl<'a> NetworkPlanner<'a> {
         out: &[isize],
         holds: impl Fn(usize) -> bool,
     ) -> bool {
-        let long = |n: usize| self.extent(step.domain[n]) as u64 >= axis_order::SHORT;
-        let written = (0..step.kept).any(|n| out[n] == 1 && long(n) && holds(n));
-        let read = |n: usize| out[n] != 1 && factors.iter().any(|f| f.1[n] == 1);
+        let is_from = |n: usize, least: u64| self.extent(step.domain[n]) as u64 >= least;
+        let long = axis_order::SHORT;
+        let written = (0..step.kept).any(|n| out[n] == 1 && is_from(n, long) && holds(n));
+        let row = |n: usize| is_from(n, SHORTEST_ROW) && factors.iter().any(|f| f.1[n] == 1);
+        let read = |n: usize| out[n] != 1 && row(n);
         step.kept < step.domain.len() && written && (0..step.kept).any(read)
     }
 

@@ -6,7 +6,7 @@ use super::rows::in_units;
 use super::small::SmallGemm;
 use crate::Level;
 use crate::contract::canonical::problem::Problem;
-use ijk_kernels::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
+use ijk_kernels::tuning::order::{SPLIT_K_BATCHED_STEPS, SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
 
 /// Algorithm of a batch. It is matched once for each batch, or for a range of batches that are one call each: small
 /// batches take less time than an allocation or a virtual call.
@@ -75,7 +75,9 @@ impl Algorithm {
     }
 }
 
-/// Returns true if k is split into fixed parts that are combined as a tree: few outputs, very long k.
+/// Returns true if k is split into fixed parts that are combined as a tree: few outputs, long k. Batches are divided
+/// among threads as they are.
 pub(crate) fn splits_k(problem: &Problem) -> bool {
-    problem.outputs() <= SPLIT_K_OUTPUTS && problem.k.len() >= 2 * SPLIT_K_STEPS
+    let least = if problem.batch.len() > 1 { SPLIT_K_BATCHED_STEPS } else { 2 * SPLIT_K_STEPS };
+    problem.outputs() <= SPLIT_K_OUTPUTS && problem.k.len() >= least
 }
