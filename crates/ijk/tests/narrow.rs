@@ -94,9 +94,9 @@ fn conversions_are_rounded_as_written() -> Result<(), ijk::Error> {
         assert_eq!(found, 300.0, "{sum}");
     }
     // So does one of f32, beside operands that are no bf16.
-    let found: f32 = ijk::i("+(@f32(^@bf16 i)+i)~.")?
-        .apply_one::<f32, Ix0, _>((&ones.mapv(|one: f64| one as f32),))?
-        .into_scalar();
+    let floats = ones.mapv(|one: f64| one as f32);
+    let sum = ijk::i("+(@f32(^@bf16 i)+i)~.")?;
+    let found: f32 = sum.apply_one::<f32, Ix0, _>((&floats, &floats))?.into_scalar();
     assert_eq!(found, 300.0 * 3.71875);
     // The base of the logarithm is 1, so that the quotient is NaN, and not great.
     let most: u32 = ijk::i(">(@u32(@bf16 i$(1e-7+@bf16(.))))~.")?
