@@ -13,7 +13,7 @@ use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 pub(crate) fn convert_operands(graph: &mut Graph) {
     for at in 0..graph.statements.len() {
         let stmt = &graph.statements[at];
-        // What is reduced may be the operands of a kernel of integers.
+        // The operands of a reduction may be those of a kernel of integers.
         let positions = stmt.value.nodes.iter().any(|node| matches!(node, ExprNode::Index(_)));
         if (positions || stmt.reduce.is_none())
             && let Some(value) = converted(graph, stmt)
@@ -25,7 +25,7 @@ pub(crate) fn convert_operands(graph: &mut Graph) {
 
 /// The values of an integer expression, as floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Exact {
+struct ExactValues {
     least: i128,
     greatest: i128,
     /// Greatest magnitude of it and of what it is computed from.
@@ -34,7 +34,7 @@ struct Exact {
     negative_zero: bool,
 }
 
-impl Exact {
+impl ExactValues {
     fn between(least: i128, greatest: i128) -> Self {
         let most = least.saturating_abs().max(greatest.saturating_abs());
         Self { least, greatest, most, negative_zero: false }
@@ -134,21 +134,21 @@ fn bounds(dtype: DType) -> Option<(i128, i128)> {
 }
 
 /// For each node, its values if it is an integer and they are known.
-fn values(graph: &Graph, stmt: &Stmt, types: &[DType]) -> Few<Option<Exact>> {
+fn values(graph: &Graph, stmt: &Stmt, types: &[DType]) -> Few<Option<ExactValues>> {
     let extents = stmt.extents();
-    let mut all: Few<Option<Exact>> = Few::with_capacity(types.len());
+    let mut all: Few<Option<ExactValues>> = Few::with_capacity(types.len());
     for (at, node) in stmt.value.nodes.iter().enumerate() {
         let of = |at: u32| all[at as usize];
         let value = match *node {
             ExprNode::Index(ref e) => of_index(e, &extents),
-            ExprNode::Const(value) => whole(value).map(|n| Exact::between(n, n)),
+            ExprNode::Const(value) => whole(value).map(|n| ExactValues::between(n, n)),
             ExprNode::Access(array, _) => small(graph.array(array).dtype),
             ExprNode::Unary(UnaryOp::Cast(_), x) => of(x),
-            ExprNode::Unary(op, x) => of(x).and_then(|x| Exact::unary(op, x)),
+            ExprNode::Unary(op, x) => of(x).and_then(|x| ExactValues::unary(op, x)),
             ExprNode::Binary(op, x, y) => {
-                of(x).zip(of(y)).and_then(|(v, w)| Exact::binary(op, v, w, x == y))
+                of(x).zip(of(y)).and_then(|(v, w)| ExactValues::binary(op, v, w, x == y))
             }
-            ExprNode::Select(_, x, y) => of(x).zip(of(y)).map(|(x, y)| Exact::select(x, y)),
+            ExprNode::Select(_, x, y) => of(x).zip(of(y)).map(|(x, y)| ExactValues::select(x, y)),
             ExprNode::Random { .. } => None,
         };
         all.push(value.filter(|value| value.fits(types[at])));
@@ -156,9 +156,9 @@ fn values(graph: &Graph, stmt: &Stmt, types: &[DType]) -> Few<Option<Exact>> {
     all
 }
 
-fn of_index(e: &IndexExpr, extents: &[u64]) -> Option<Exact> {
+fn of_index(e: &IndexExpr, extents: &[u64]) -> Option<ExactValues> {
     let (least, greatest) = index::range(e, extents);
-    (!index::reads(e)).then(|| Exact::between(least, greatest))
+    (!index::reads(e)).then(|| ExactValues::between(least, greatest))
 }
 
 fn whole(value: Scalar) -> Option<i128> {
@@ -170,9 +170,9 @@ fn whole(value: Scalar) -> Option<i128> {
 }
 
 /// The values of elements of at most 16 bits.
-fn small(dtype: DType) -> Option<Exact> {
+fn small(dtype: DType) -> Option<ExactValues> {
     let (least, greatest) = bounds(dtype).filter(|_| dtype.size() <= 2)?;
-    Some(Exact::between(least, greatest))
+    Some(ExactValues::between(least, greatest))
 }
 
 /// The value with conversions of exact integers replaced by those of their operands; `None` if there are none.
@@ -207,7 +207,7 @@ fn converted(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
 /// The nodes rebuilt, with those needed as floats beside them.
 fn rebuilt(
     nodes: &[ExprNode],
-    values: &[Option<Exact>],
+    values: &[Option<ExactValues>],
     needed: &[Few<bool>; 2],
     exact: impl Fn(&ExprNode) -> Option<(DType, u32)>,
 ) -> Expr {
