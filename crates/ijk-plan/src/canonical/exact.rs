@@ -4,6 +4,7 @@
 //! arithmetic over positions and elements of small types proves that a float of the target type holds every value on
 //! the way, the operands are converted instead: the bits are the same, and the arithmetic fuses with what follows.
 
+use crate::canonical::lanes::bounds;
 use crate::graph::expr::Builder;
 use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index};
 use ijk_ir::core::IndexExpr;
@@ -107,8 +108,8 @@ impl ExactValues {
 
     /// Tells whether an integer of this type holds every value.
     fn fits(self, dtype: DType) -> bool {
-        bounds(dtype)
-            .is_some_and(|(least, greatest)| least <= self.least && self.greatest <= greatest)
+        let [least, greatest] = bounds(dtype);
+        dtype.is_integer() && least <= self.least && self.greatest <= greatest
     }
 
     /// Tells whether a float of this type holds it, and what it is computed from.
@@ -118,18 +119,6 @@ impl ExactValues {
             DType::F64 => self.most <= 1 << f64::MANTISSA_DIGITS,
             _ => false,
         }
-    }
-}
-
-/// Least and greatest value of an integer type.
-fn bounds(dtype: DType) -> Option<(i128, i128)> {
-    let bits = 8 * dtype.size() as u32;
-    match dtype {
-        DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
-            Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
-        }
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some((0, (1 << bits) - 1)),
-        _ => None,
     }
 }
 
@@ -171,8 +160,8 @@ fn whole(value: Scalar) -> Option<i128> {
 
 /// The values of elements of at most 16 bits.
 fn small(dtype: DType) -> Option<ExactValues> {
-    let (least, greatest) = bounds(dtype).filter(|_| dtype.size() <= 2)?;
-    Some(ExactValues::between(least, greatest))
+    let [least, greatest] = bounds(dtype);
+    (dtype.is_integer() && dtype.size() <= 2).then(|| ExactValues::between(least, greatest))
 }
 
 /// The value with conversions of exact integers replaced by those of their operands; `None` if there are none.

@@ -3,7 +3,7 @@
 use ijk_types::{DType, Scalar, UnaryOp, scalar};
 
 /// The least and the greatest value of an integer type, or of bool.
-pub(super) fn bounds(t: DType) -> [i128; 2] {
+pub(crate) fn bounds(t: DType) -> [i128; 2] {
     let bits = 8 * t.size() as u32;
     match t {
         DType::Bool => [0, 1],

@@ -11,6 +11,7 @@ mod casts;
 mod narrowings;
 mod value;
 
+pub(crate) use casts::bounds;
 pub(crate) use narrowings::drop_narrowings;
 
 use crate::graph::{ExprNode, Graph, Stmt, index};
