@@ -108,8 +108,8 @@ impl ExactValues {
 
     /// Tells whether an integer of this type holds every value.
     fn fits(self, dtype: DType) -> bool {
-        let [least, greatest] = bounds(dtype);
-        dtype.is_integer() && least <= self.least && self.greatest <= greatest
+        let holds = |[least, greatest]: [i128; 2]| least <= self.least && self.greatest <= greatest;
+        dtype.is_integer() && holds(bounds(dtype))
     }
 
     /// Tells whether a float of this type holds it, and what it is computed from.
@@ -160,8 +160,10 @@ fn whole(value: Scalar) -> Option<i128> {
 
 /// The values of elements of at most 16 bits.
 fn small(dtype: DType) -> Option<ExactValues> {
-    let [least, greatest] = bounds(dtype);
-    (dtype.is_integer() && dtype.size() <= 2).then(|| ExactValues::between(least, greatest))
+    (dtype.is_integer() && dtype.size() <= 2).then(|| {
+        let [least, greatest] = bounds(dtype);
+        ExactValues::between(least, greatest)
+    })
 }
 
 /// The value with conversions of exact integers replaced by those of their operands; `None` if there are none.
