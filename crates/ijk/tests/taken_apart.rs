@@ -4,6 +4,7 @@
 
 use crate::common::programs;
 use ijk::Tensor;
+use ndarray::{Array1, Array2};
 
 /// Rows and columns of the matrices.
 const N: usize = 300;
@@ -98,6 +99,22 @@ fn sums_of_products() {
     all.check("y[i,j] = -a[i,k]*b[k,j] + (a[i,k] - b[k,j])\n\ny", [N, N], |i, j| {
         sum(|k| a(i, k) - b(k, j) - a(i, k) * b(k, j))
     });
+}
+
+/// Pairs of an odd number of rows are two boxes, of which each has both summands.
+#[test]
+fn sums_of_products_in_boxes() -> Result<(), ijk::Error> {
+    for rows in [46, 47, 301] {
+        let a = Array1::from_shape_fn(rows, |i| (i % 7) as f64);
+        let b = Array2::from_shape_fn((3, 5), |(k, n)| (k + 2 * n) as f64);
+        let found: Array2<f64> = ijk::i("+(i*kn + 6)~[i/2]k")?.apply_one((&a, &b))?;
+        let expected = Array2::from_shape_fn((rows.div_ceil(2), 3), |(pair, k)| {
+            let pair = (2 * pair)..rows.min(2 * pair + 2);
+            pair.map(|i| (0..5).map(|n| a[i] * b[[k, n]] + 6.0).sum::<f64>()).sum::<f64>()
+        });
+        assert_eq!(found, expected, "{rows} rows");
+    }
+    Ok(())
 }
 
 #[test]

@@ -23,7 +23,9 @@ pub(super) fn parts(graph: &mut Graph, stmt: &Stmt, cost: u64) -> Option<Vec<Stm
         return None;
     }
     let monoid = stmt.reduce == Some(Reducer::Monoid(Monoid::Add));
-    let plain = stmt.guards.is_empty() && stmt.scan.is_none() && !stmt.single;
+    // Boxes of one array store what they compute: the summands of a box cannot be added one after another.
+    let boxed = graph.partial.contains(&stmt.out);
+    let plain = stmt.guards.is_empty() && stmt.scan.is_none() && !stmt.single && !boxed;
     if graph.strict || !monoid || !plain || graph.array(stmt.out).dtype == DType::Bool {
         return None;
     }
