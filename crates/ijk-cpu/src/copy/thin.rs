@@ -63,6 +63,22 @@ const fn most<W>() -> usize {
     }
 }
 
+/// Calls a loop of constant length, or returns false if there is none of that length for the words.
+macro_rules! of_length {
+    ($length:expr, $f:ident::<$w:ty>($($argument:expr),*)) => {
+        match $length {
+            2 => $f::<$w, 2>($($argument),*),
+            3 => $f::<$w, 3>($($argument),*),
+            4 if const { most::<$w>() >= 4 } => $f::<$w, 4>($($argument),*),
+            5 if const { most::<$w>() >= 5 } => $f::<$w, 5>($($argument),*),
+            6 if const { most::<$w>() >= 6 } => $f::<$w, 6>($($argument),*),
+            7 if const { most::<$w>() >= 7 } => $f::<$w, 7>($($argument),*),
+            8 if const { most::<$w>() >= 8 } => $f::<$w, 8>($($argument),*),
+            _ => return false,
+        }
+    };
+}
+
 /// [`split`] for as many rows as a plane has; returns false, without copying, if there is no loop for them.
 ///
 /// # Safety
@@ -75,18 +91,7 @@ pub(super) unsafe fn split_any<W: Copy>(
     src: *const u8,
 ) -> bool {
     // SAFETY: guaranteed by the caller.
-    unsafe {
-        match rows {
-            2 => split::<W, 2>(columns, dst, stride, src),
-            3 => split::<W, 3>(columns, dst, stride, src),
-            4 if const { most::<W>() >= 4 } => split::<W, 4>(columns, dst, stride, src),
-            5 if const { most::<W>() >= 5 } => split::<W, 5>(columns, dst, stride, src),
-            6 if const { most::<W>() >= 6 } => split::<W, 6>(columns, dst, stride, src),
-            7 if const { most::<W>() >= 7 } => split::<W, 7>(columns, dst, stride, src),
-            8 if const { most::<W>() >= 8 } => split::<W, 8>(columns, dst, stride, src),
-            _ => return false,
-        }
-    }
+    unsafe { of_length!(rows, split::<W>(columns, dst, stride, src)) };
     true
 }
 
@@ -102,18 +107,7 @@ pub(super) unsafe fn join_any<W: Copy>(
     stride: isize,
 ) -> bool {
     // SAFETY: guaranteed by the caller.
-    unsafe {
-        match columns {
-            2 => join::<W, 2>(rows, dst, src, stride),
-            3 => join::<W, 3>(rows, dst, src, stride),
-            4 if const { most::<W>() >= 4 } => join::<W, 4>(rows, dst, src, stride),
-            5 if const { most::<W>() >= 5 } => join::<W, 5>(rows, dst, src, stride),
-            6 if const { most::<W>() >= 6 } => join::<W, 6>(rows, dst, src, stride),
-            7 if const { most::<W>() >= 7 } => join::<W, 7>(rows, dst, src, stride),
-            8 if const { most::<W>() >= 8 } => join::<W, 8>(rows, dst, src, stride),
-            _ => return false,
-        }
-    }
+    unsafe { of_length!(columns, join::<W>(rows, dst, src, stride)) };
     true
 }
 

@@ -150,7 +150,7 @@ fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fau
         return Ok(Some(short.into()));
     }
     let gemm = task.prepare()?;
-    let faster = short.cost() < gemm.cost() + PACKED_ELEMENT * (m + n) * k;
+    let faster = short.cost() < gemm.typical_cost() + PACKED_ELEMENT * (m + n) * k;
     task.gemm = Some(gemm);
     Ok(faster.then(|| short.into()))
 }

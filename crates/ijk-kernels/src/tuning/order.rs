@@ -137,12 +137,9 @@ pub const SMALL_BYTES: usize = 2 * L1;
 /// and for rhs if it is streamed only once.
 pub const SMALL_RHS_ONCE_BYTES: usize = L2 / 8;
 
-/// Most steps of k for which several groups of rows share such an rhs, and its columns may be strided: it is read as so
-/// many streams,
+/// Most steps of k for which several groups of rows share such an rhs, its columns may be strided, and few rows fill lanes
+/// in spite of those that stay empty: it is read as so many streams, and packing it would not pay for few products.
 pub const SMALL_NARROW_STEPS: usize = 64;
-
-/// and for which few rows fill lanes in spite of those that stay empty: columns would have to be packed for few products.
-pub const NARROW_STEPS: usize = 64;
 
 /// Fewest columns that amortise a copy of lhs.
 pub const SMALL_COPIED_COLUMNS: usize = 256;

@@ -312,7 +312,7 @@ pub const FOLDED_ROWS: usize = 8;
 /// of its predecessor.
 pub const NARROW_ROW: usize = 64;
 
-/// Indices that are compared with a window between two prefetches.
+/// Indices that are compared with a window between two prefetches: so many that the loop is not unrolled to scalar code.
 pub const COMPARED_INDICES: usize = 128;
 
 // Rows at computed places.

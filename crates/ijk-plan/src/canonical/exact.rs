@@ -6,20 +6,17 @@
 
 use crate::canonical::lanes::bounds;
 use crate::graph::expr::Builder;
-use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index};
+use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index, zero};
 use ijk_ir::core::IndexExpr;
-use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp};
 
 /// Runs the pass.
 pub(crate) fn convert_operands(graph: &mut Graph) {
     for at in 0..graph.statements.len() {
-        let stmt = &graph.statements[at];
-        // The operands of a reduction may be those of a kernel of integers.
-        let positions = stmt.value.nodes.iter().any(|node| matches!(node, ExprNode::Index(_)));
-        if (positions || stmt.reduce.is_none())
-            && let Some(value) = converted(graph, stmt)
-        {
-            graph.statements[at].value = value;
+        for float in [DType::F32, DType::F64] {
+            if let Some(value) = converted(graph, &graph.statements[at], float) {
+                graph.statements[at].value = value;
+            }
         }
     }
 }
@@ -82,16 +79,10 @@ impl ExactValues {
                 (bounds, x.negative_zero)
             }
             BinaryOp::Mul => {
-                let corners = [(x.least, y.least), (x.least, y.greatest), (x.greatest, y.least)];
-                let last = x.greatest.saturating_mul(y.greatest);
-                let corners = corners.map(|(x, y)| x.saturating_mul(y));
-                let least = if same && x.has_zero() {
-                    0
-                } else {
-                    corners.into_iter().fold(last, i128::min)
-                };
+                let (least, greatest) =
+                    index::product_range((x.least, x.greatest), (y.least, y.greatest));
+                let least = if same { least.max(0) } else { least };
                 let negative = x.has_zero() && y.least < 0 || y.has_zero() && x.least < 0;
-                let greatest = corners.into_iter().fold(last, i128::max);
                 ((least, greatest), !same && (negative || either))
             }
             BinaryOp::Min => ((x.least.min(y.least), x.greatest.min(y.greatest)), either),
@@ -166,92 +157,73 @@ fn small(dtype: DType) -> Option<ExactValues> {
     })
 }
 
-/// The value with conversions of exact integers replaced by those of their operands; `None` if there are none.
-fn converted(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
+/// The value with conversions of exact integers to a float type replaced by those of their operands; `None` if there are
+/// none.
+fn converted(graph: &Graph, stmt: &Stmt, float: DType) -> Option<Expr> {
     let nodes = &stmt.value.nodes;
     let converts = |node: &ExprNode| match *node {
-        ExprNode::Unary(UnaryOp::Cast(to), x) if is_computed(&nodes[x as usize]) => Some((to, x)),
+        ExprNode::Unary(UnaryOp::Cast(to), x) if to == float && is_computed(&nodes[x as usize]) => {
+            Some(x)
+        }
         _ => None,
     };
     nodes.iter().find_map(converts)?;
-    let types = graph.node_types(&stmt.value);
-    let values = values(graph, stmt, &types);
+    // The operands of a reduction may be those of a kernel of integers.
+    let positions = nodes.iter().any(|node| matches!(node, ExprNode::Index(_)));
+    if !positions && stmt.reduce.is_some() {
+        return None;
+    }
+    let values = values(graph, stmt, &graph.node_types(&stmt.value));
     let exact = |node: &ExprNode| {
-        converts(node).filter(|&(to, x)| values[x as usize].is_some_and(|v| v.is_exact_in(to)))
+        let root = converts(node)?;
+        let value = values[root as usize].filter(|value| value.is_exact_in(float))?;
+        Some((root, value.negative_zero))
     };
-    let needed = [DType::F32, DType::F64].map(|float| {
-        let mut needed: Few<bool> = Few::from_elem(false, nodes.len());
-        for (at, node) in nodes.iter().enumerate().rev() {
-            if let Some((_, x)) = exact(node).filter(|&(to, _)| to == float) {
-                needed[x as usize] = true;
-            }
-            if needed[at] {
-                operands(node).for_each(|x| needed[x as usize] = true);
-            }
+    let mut needed: Few<bool> = Few::from_elem(false, nodes.len());
+    for (at, node) in nodes.iter().enumerate().rev() {
+        exact(node).into_iter().for_each(|(root, _)| needed[root as usize] = true);
+        if needed[at] {
+            operands(node).for_each(|x| needed[x as usize] = true);
         }
-        needed
-    });
-    nodes.iter().find_map(exact)?;
-    Some(rebuilt(nodes, &values, &needed, exact))
+    }
+    needed.contains(&true).then(|| rebuilt(nodes, &needed, float, exact))
 }
 
 /// The nodes rebuilt, with those needed as floats beside them.
 fn rebuilt(
     nodes: &[ExprNode],
-    values: &[Option<ExactValues>],
-    needed: &[Few<bool>; 2],
-    exact: impl Fn(&ExprNode) -> Option<(DType, u32)>,
+    needed: &[bool],
+    float: DType,
+    exact: impl Fn(&ExprNode) -> Option<(u32, bool)>,
 ) -> Expr {
     let mut builder = Builder::default();
     let mut places: Few<u32> = Few::with_capacity(nodes.len());
-    let mut floats: [Few<u32>; 2] = [Few::new(), Few::new()];
-    for (at, node) in nodes.iter().enumerate() {
+    let mut floats: Few<u32> = Few::with_capacity(nodes.len());
+    for (node, &needed) in nodes.iter().zip(needed) {
         let place = match exact(node) {
-            Some((to, x)) => {
-                let float = floats[usize::from(to == DType::F64)][x as usize];
-                let zero = values[x as usize].is_some_and(|value| value.negative_zero);
-                if zero { positive_zero(&mut builder, float, to) } else { float }
-            }
+            Some((root, true)) => positive_zero(&mut builder, floats[root as usize], float),
+            Some((root, false)) => floats[root as usize],
             None => builder.push(node.map_children(|x| places[x as usize])),
         };
+        floats.push(match (needed, node) {
+            (false, _) => place,
+            (true, &ExprNode::Select(c, x, y)) => {
+                let [x, y] = [x, y].map(|x| floats[x as usize]);
+                builder.push(ExprNode::Select(places[c as usize], x, y))
+            }
+            (true, node) if is_computed(node) => {
+                builder.push(node.map_children(|x| floats[x as usize]))
+            }
+            (true, _) => builder.push(ExprNode::Unary(UnaryOp::Cast(float), place)),
+        });
         places.push(place);
-        for (which, float) in [DType::F32, DType::F64].into_iter().enumerate() {
-            let known = &floats[which];
-            let own = match needed[which][at] {
-                true => as_float(&mut builder, node, float, place, |x| known[x as usize], &places),
-                false => place,
-            };
-            floats[which].push(own);
-        }
     }
     builder.finish(places.last().copied().unwrap_or(0))
 }
 
-/// The float of an integer node at `place`.
-fn as_float(
-    builder: &mut Builder,
-    node: &ExprNode,
-    float: DType,
-    place: u32,
-    of: impl Fn(u32) -> u32,
-    places: &[u32],
-) -> u32 {
-    let own = match *node {
-        ExprNode::Const(value) => match scalar::unary(UnaryOp::Cast(float), value) {
-            Ok(value) => ExprNode::Const(value),
-            Err(_) => ExprNode::Unary(UnaryOp::Cast(float), place),
-        },
-        ExprNode::Unary(op, x) if is_computed(node) => ExprNode::Unary(op, of(x)),
-        ExprNode::Binary(op, x, y) => ExprNode::Binary(op, of(x), of(y)),
-        ExprNode::Select(c, x, y) => ExprNode::Select(places[c as usize], of(x), of(y)),
-        _ => ExprNode::Unary(UnaryOp::Cast(float), place),
-    };
-    builder.push(own)
-}
-
 /// A float without the sign of its zero.
 fn positive_zero(builder: &mut Builder, at: u32, float: DType) -> u32 {
-    let zero = builder.push(ExprNode::Const(crate::graph::zero(float)));
+    let zero = builder.push(ExprNode::Const(zero(float)));
     builder.push(ExprNode::Binary(BinaryOp::Add, at, zero))
 }
 
@@ -267,11 +239,7 @@ fn is_computed(node: &ExprNode) -> bool {
 }
 
 /// The operands of a node that are needed in its type.
-fn operands(node: &ExprNode) -> impl Iterator<Item = u32> {
-    let [x, y] = match *node {
-        ExprNode::Unary(_, x) if is_computed(node) => [Some(x), None],
-        ExprNode::Binary(_, x, y) | ExprNode::Select(_, x, y) => [Some(x), Some(y)],
-        _ => [None, None],
-    };
-    [x, y].into_iter().flatten()
+fn operands(node: &ExprNode) -> impl Iterator<Item = u32> + '_ {
+    let conditions = usize::from(matches!(node, ExprNode::Select(..)));
+    node.children().filter(|_| is_computed(node)).skip(conditions)
 }

@@ -232,6 +232,12 @@ pub(crate) fn range(e: &IndexExpr, extents: &[u64]) -> (i128, i128) {
     })
 }
 
+/// Least and greatest product of two numbers with these least and greatest values, saturating.
+pub(crate) fn product_range((a, b): (i128, i128), (c, d): (i128, i128)) -> (i128, i128) {
+    let corners = [(a, c), (a, d), (b, c), (b, d)].map(|(x, y)| x.saturating_mul(y));
+    corners.into_iter().fold((i128::MAX, i128::MIN), |(low, high), x| (low.min(x), high.max(x)))
+}
+
 fn times(x: i128, coefficient: i64) -> i128 {
     x.saturating_mul(coefficient.into())
 }
@@ -252,11 +258,7 @@ fn atom_range(atom: &Atom, extents: &[u64]) -> (i128, i128) {
                 (0, d - 1)
             }
         }
-        Atom::Product(left, right) => {
-            let ((a, b), (c, d)) = (range(left, extents), range(right, extents));
-            let corners = [(a, c), (a, d), (b, c), (b, d)].map(|(x, y)| x.saturating_mul(y));
-            (*corners.iter().min().unwrap_or(&0), *corners.iter().max().unwrap_or(&0))
-        }
+        Atom::Product(left, right) => product_range(range(left, extents), range(right, extents)),
         Atom::Element(_) => (i64::MIN.into(), i64::MAX.into()),
         Atom::Abs(e) => {
             let (low, high) = range(e, extents);

@@ -84,6 +84,13 @@ impl ContractProgram {
         self.cost
     }
 
+    /// The same at typical rates. It may decide between algorithms that sum in different orders, which rates that were
+    /// measured may not.
+    pub(crate) fn typical_cost(&self) -> f64 {
+        let costs = Costs::new(&Probe::typical(self.level, 1));
+        costs.nanoseconds(&work(&self.problem, self.task.dtype))
+    }
+
     /// Its algorithm and blocking, with reasons, for `threads` threads.
     pub(crate) fn explain(&self, threads: usize) -> KernelChoice {
         explain(&self.problem, &self.algorithm, self.level, threads)

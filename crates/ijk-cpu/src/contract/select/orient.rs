@@ -12,7 +12,7 @@ use ijk_kernels::contraction::algebra::Algebra;
 use ijk_kernels::contraction::microkernel::Microkernel;
 use ijk_kernels::contraction::panel::Prepare;
 use ijk_kernels::tuning::order::{
-    KC, MOVE_COST, NARROW_STEPS, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES,
+    KC, MOVE_COST, OUTPUT_RATIO, PACK_COST, SHORT_RUN, SMALL_BYTES, SMALL_NARROW_STEPS,
     STRIDED_OUTPUT_COST, THIN_EXTENT, THIN_STEPS,
 };
 use ijk_plan::plan::{Contraction, Role};
@@ -59,7 +59,7 @@ fn cost_swapped(problem: &Problem) -> f64 {
 fn cost_of(problem: &Problem, [rows, columns]: [&Bundle; 2], [left, right]: [TensorId; 2]) -> f64 {
     let algebra = &problem.algebra;
     let narrow = is_narrow([rows, columns, &problem.k], right, algebra);
-    if narrow && rows.len() > 1 && problem.k.len() <= NARROW_STEPS {
+    if narrow && rows.len() > 1 && problem.k.len() <= SMALL_NARROW_STEPS {
         return columns.len() as f64;
     }
     let padded = rows.len().next_multiple_of(algebra.lanes) as f64;
