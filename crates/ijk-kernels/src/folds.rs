@@ -5,6 +5,7 @@ use crate::simd::{Float, Kernel, Level, Number, Simd};
 use crate::tuning::order::ROW_FOLD_PIECE;
 use ijk_types::{DType, Monoid};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Function of each value that is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,19 +34,26 @@ pub enum Of {
 /// Folds the terms of some rows, one row after another, and writes the results.
 ///
 /// # Safety
-/// The machine supports the level of the kernel. For each row `x` has [`RowLayout::length`] contiguous elements, at least
-/// [`LEAST`]; `other` has as many, or one, according to the kernel; `out` has room for one that no other thread
-/// accesses. `steps` are the strides of rows.
-pub type FoldFn = unsafe fn(rows: &RowLayout, count: usize, at: Tensors);
+/// The machine supports the level of the kernel. For each row `x` has the strips of the layout; `other` has as many, or
+/// one element, according to the kernel; `out` has room for one that no other thread accesses. `steps` are the strides
+/// of rows.
+pub type FoldFn = unsafe fn(rows: &RowLayout<'_>, count: usize, at: Tensors);
 
-/// The least length of a row: no vector is longer.
+/// No vector is longer: rows of this length fill one.
 pub const LEAST: usize = 16;
 
-/// Layout that all rows share.
-#[derive(Clone, Copy, Debug)]
-pub struct RowLayout {
-    /// Elements of a row.
+/// An axis of strips: extent, and strides in bytes in `x` and in the other operand.
+pub type StripAxis = (usize, [isize; 2]);
+
+/// Layout that all rows share: strips of contiguous elements, with gaps between them.
+#[derive(Clone, Debug)]
+pub struct RowLayout<'a> {
+    /// Elements of a strip.
     pub length: usize,
+    /// The strips of each row, of those that the axes have.
+    pub strips: Range<usize>,
+    /// Axes of strips, innermost last.
+    pub axes: &'a [StripAxis],
     /// Prefetch distance in bytes; 0 for the elements that are read next.
     pub ahead: isize,
     /// Stride of rows in each tensor, in bytes.
@@ -60,6 +68,20 @@ pub struct Tensors {
     pub x: *const u8,
     pub other: *const u8,
     pub out: *mut u8,
+}
+
+impl RowLayout<'_> {
+    /// Offsets of a strip in bytes.
+    #[inline(always)]
+    fn offsets(&self, strip: usize) -> [isize; 2] {
+        let (mut rest, mut sums) = (strip, [0; 2]);
+        for (n, &(extent, [x, other])) in self.axes.iter().enumerate().rev() {
+            let at = if n == 0 { rest } else { rest % extent } as isize;
+            sums = [sums[0] + at * x, sums[1] + at * other];
+            rest = if n == 0 { 0 } else { rest / extent };
+        }
+        sums
+    }
 }
 
 // SAFETY: these are only pointers; code that dereferences them guarantees access.
@@ -193,7 +215,7 @@ impl<V: Number, K: Kind<V>> Combiner<V> for Min<K> {
 /// # Safety
 /// As for [`FoldFn`].
 unsafe fn folds<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>(
-    rows: &RowLayout,
+    rows: &RowLayout<'_>,
     count: usize,
     at: Tensors,
 ) {
@@ -203,7 +225,7 @@ unsafe fn folds<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF:
 }
 
 struct Folds<'a, V, K, J, const TERM: u8, const OF: u8> {
-    rows: &'a RowLayout,
+    rows: &'a RowLayout<'a>,
     count: usize,
     at: Tensors,
     kind: PhantomData<(V, K, J)>,
@@ -258,36 +280,63 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     /// As for [`FoldFn`], for that row.
     #[inline(always)]
     unsafe fn row(&self, row: Row<V>, identity: V) -> V {
-        let length = self.rows.length;
-        if length <= ROW_FOLD_PIECE {
+        let RowLayout { length, ref strips, .. } = *self.rows;
+        if strips.len() * length <= ROW_FOLD_PIECE {
             // SAFETY: guaranteed by the caller.
-            return unsafe { self.piece(row, 0..length, identity) };
+            return unsafe { self.piece(row, strips.clone(), 0..length, identity) };
         }
+        let together = (ROW_FOLD_PIECE / length).max(1);
         // Binary counter: bit `level` of `taken` is set if the level has a fold of `1 << level` pieces.
         let mut levels = [identity; usize::BITS as usize];
         let mut taken = 0usize;
-        for start in (0..length).step_by(ROW_FOLD_PIECE) {
-            // SAFETY: guaranteed by the caller.
-            let mut fold =
-                unsafe { self.piece(row, start..length.min(start + ROW_FOLD_PIECE), identity) };
-            for level in levels.iter().take(taken.trailing_ones() as usize) {
-                fold = J::join(*level, fold);
+        for first in strips.clone().step_by(together) {
+            let strips = first..strips.end.min(first + together);
+            for start in (0..length).step_by(ROW_FOLD_PIECE) {
+                let part = start..length.min(start + ROW_FOLD_PIECE);
+                // SAFETY: guaranteed by the caller.
+                let mut fold = unsafe { self.piece(row, strips.clone(), part, identity) };
+                for level in levels.iter().take(taken.trailing_ones() as usize) {
+                    fold = J::join(*level, fold);
+                }
+                levels[taken.trailing_ones() as usize] = fold;
+                taken += 1;
             }
-            levels[taken.trailing_ones() as usize] = fold;
-            taken += 1;
         }
         let held = (0..usize::BITS as usize).filter(|level| taken >> level & 1 == 1);
         let held = held.map(|level| levels[level]);
         held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
     }
 
-    /// Fold of a part of a row, not yet across lanes.
+    /// Fold of the same part of some strips, not yet across lanes.
     ///
     /// # Safety
     /// As for [`FoldFn`], for that row.
     #[inline(always)]
-    unsafe fn piece(&self, row: Row<V>, part: std::ops::Range<usize>, identity: V) -> V {
+    unsafe fn piece(
+        &self,
+        row: Row<V>,
+        strips: Range<usize>,
+        part: Range<usize>,
+        identity: V,
+    ) -> V {
         let mut sums = [identity; CHAINS];
+        for strip in strips {
+            let [x, other] = self.rows.offsets(strip);
+            let (x, other) = (row.x.wrapping_byte_offset(x), row.other.wrapping_byte_offset(other));
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.strip(Row { x, other, ..row }, part.clone(), &mut sums) };
+            // The next strip begins with another accumulator, since short ones use only the last.
+            sums = [sums[1], sums[2], sums[3], sums[0]];
+        }
+        J::join(J::join(sums[0], sums[2]), J::join(sums[1], sums[3]))
+    }
+
+    /// Folds a part of a strip into the accumulators.
+    ///
+    /// # Safety
+    /// As for [`FoldFn`], for that strip.
+    #[inline(always)]
+    unsafe fn strip(&self, row: Row<V>, part: Range<usize>, sums: &mut [V; CHAINS]) {
         let (mut at, end) = (part.start, part.end);
         // SAFETY: guaranteed by the caller; elements are within the part.
         unsafe {
@@ -306,14 +355,14 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
             }
             if at < end {
                 let rest = match J::IDEMPOTENT {
-                    // A row has at least a vector, and elements before the part belong to the row.
-                    true => self.term(row, end - V::LANES),
+                    // Elements before the part belong to the row.
+                    true if end >= V::LANES => self.term(row, end - V::LANES),
+                    true => self.repeated(row, end),
                     false => self.rest(row, at, end - at),
                 };
                 sums[CHAINS - 1] = J::join(sums[CHAINS - 1], rest);
             }
         }
-        J::join(J::join(sums[0], sums[2]), J::join(sums[1], sums[3]))
     }
 
     /// Prefetches the elements after a strip, or those at the prefetch distance.
@@ -339,6 +388,23 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
             let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
             let other = if paired { V::load(row.other.add(at)) } else { row.centre };
             term::<V, K, TERM, OF>(V::load(row.x.add(at)), other)
+        }
+    }
+
+    /// Terms of the first `count` elements, in the other lanes that of the first.
+    ///
+    /// # Safety
+    /// The strip has them.
+    #[inline(always)]
+    unsafe fn repeated(&self, row: Row<V>, count: usize) -> V {
+        // SAFETY: guaranteed by the caller, whose caller guarantees that the machine supports the level.
+        unsafe {
+            let simd = V::Simd::assume();
+            let read =
+                |from: *const V::Element| V::splat(simd, from.read()).load_partial_or(from, count);
+            let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
+            let other = if paired { read(row.other) } else { row.centre };
+            term::<V, K, TERM, OF>(read(row.x), other)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Folds of long rows: threads fold parts of them, and then the folds of these.
 
 use super::kernel::{self, FoldFn, LEAST, RowLayout, Tensors};
-use super::{FoldsProgram, Of, Term};
+use super::{FoldsProgram, Of, Strips, Term};
 use crate::error::RunError;
 use crate::runtime::scratch::Need;
 use crate::steps::StepRun;
@@ -16,6 +16,8 @@ use std::ops::Range;
 pub(super) struct LongRows {
     /// Number of parts; at least [`LEAST`], since their folds are a row for the kernel.
     pub(super) parts: usize,
+    /// Parts of a strip; 1 if a part is some strips.
+    of_strip: usize,
     /// Fold of the elements of a row.
     join: FoldFn,
     /// Bytes of an element.
@@ -25,31 +27,43 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// The division of rows of `length` elements, unless one thread folds a row.
+    /// The division of rows of these strips, unless one thread folds a row.
     pub(super) fn new(
         (t, monoid): (DType, Monoid),
-        (length, of): (usize, Of),
+        (strips, of): (&Strips, Of),
         level: Level,
     ) -> Option<Self> {
         const { assert!(ROW_FOLD_LENGTH / ROW_FOLD_PART >= LEAST) };
+        let length = strips.elements();
         if length <= ROW_FOLD_LENGTH {
             return None;
         }
+        let of_strip = strips.length.div_ceil(ROW_FOLD_PART);
+        let parts = match of_strip {
+            1 => length.div_ceil(ROW_FOLD_PART).min(strips.count()),
+            _ => of_strip * strips.count(),
+        };
         Some(Self {
-            parts: length.div_ceil(ROW_FOLD_PART),
+            parts,
+            of_strip,
             join: kernel::find(t, (monoid, Term::Element, Of::One), level)?,
             size: t.size(),
             paired: matches!(of, Of::Pair | Of::Product),
         })
     }
 
-    /// Elements of a part of a row: all but the last are whole vectors.
-    pub(super) fn part(&self, part: usize, length: usize) -> Range<usize> {
-        let start = |n: usize| match n == self.parts {
-            true => length,
-            false => cut(length / LEAST, n, self.parts) * LEAST,
+    /// A part of a row: some strips, and which elements of each. All but the last of a strip are whole vectors.
+    pub(super) fn part(&self, part: usize, strips: &Strips) -> (Range<usize>, Range<usize>) {
+        if self.of_strip == 1 {
+            let first = |n: usize| cut(strips.count(), n, self.parts);
+            return (first(part)..first(part + 1), 0..strips.length);
+        }
+        let (strip, part) = (part / self.of_strip, part % self.of_strip);
+        let start = |n: usize| match n == self.of_strip {
+            true => strips.length,
+            false => cut(strips.length / LEAST, n, self.of_strip) * LEAST,
         };
-        start(part)..start(part + 1)
+        (strip..strip + 1, start(part)..start(part + 1))
     }
 
     /// Bytes of the folds of the parts of a row.
@@ -87,28 +101,30 @@ impl FoldsProgram {
         let folds = Tensors { x: memory.as_ptr(), other: memory.as_ptr(), out: memory.as_ptr() };
         let (folds, size) = (&folds, long.size as isize);
         let of_row = |row: usize| (row * long.row_bytes()) as isize;
-        let layout =
-            |length| RowLayout { length, ahead: 0, steps: [0; 3], identity: self.identity };
         run.workers.parallel_ranges(count * long.parts, self.cost, |range| {
             for (row, part) in range.map(|n| (n / long.parts, n % long.parts)) {
-                let elements = long.part(part, self.length);
+                let (strips, elements) = long.part(part, &self.strips);
                 let [x, other, _] = self.offsets(row);
                 let start = elements.start as isize * size;
                 let mut at = tensors.further([x + start, other, 0]);
                 at.other = at.other.wrapping_offset(if long.paired { start } else { 0 });
                 at.out = folds.out.wrapping_offset(of_row(row) + part as isize * size);
                 // SAFETY: guaranteed by the caller; there is room for the fold of each part.
-                unsafe { (self.kernel)(&layout(elements.len()), 1, at) };
+                unsafe {
+                    let length = elements.len();
+                    (self.kernel)(&RowLayout { length, strips, ..self.layout() }, 1, at);
+                }
             }
         });
         if run.workers.have_ended() {
             return Ok(());
         }
+        let joined = RowLayout { length: long.parts, strips: 0..1, axes: &[], ..self.layout() };
         for row in 0..count {
             let mut at = folds.further([of_row(row), 0, 0]);
             at.out = tensors.out.wrapping_offset(self.offsets(row)[2]);
             // SAFETY: the folds of all parts of the row are written; the rest is guaranteed by the caller.
-            unsafe { (long.join)(&layout(long.parts), 1, at) };
+            unsafe { (long.join)(&joined, 1, at) };
         }
         Ok(())
     }

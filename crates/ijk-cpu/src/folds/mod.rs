@@ -1,10 +1,12 @@
 //! Folds along rows: sums, maxima and minima of elements, of their magnitudes or squares, or of those of differences
-//! from another array or from a value of the row (variances, norms, distances); or of products with another array.
+//! from another array or from a value of the row (variances, norms, distances); or of products with another array. A
+//! row may be strips with gaps between them, as the inside of an image is.
 //!
 //! A tile program writes each difference, then each square, to L1 before they are folded, and has an overhead for each
 //! row, which takes longer than reading the elements. Here they stay in registers.
 
 mod long;
+mod strips;
 
 use crate::check::CheckedNest;
 use crate::error::RunError;
@@ -19,6 +21,7 @@ use ijk_kernels::tuning::time::{ROW_FOLD, ROW_FOLD_BYTE, ROW_FOLD_ELEMENT};
 use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use long::LongRows;
+use strips::Strips;
 
 pub(crate) use ijk_kernels::folds::LEAST;
 
@@ -31,8 +34,8 @@ pub(crate) struct FoldsProgram {
     out: Origin,
     /// Axes of rows, innermost last: extents, and strides in bytes in `x`, `other` and `out`.
     rows: Vec<(usize, [isize; 3])>,
-    /// Elements of a row.
-    length: usize,
+    /// The elements of a row.
+    strips: Strips,
     kernel: FoldFn,
     /// Set for rows that threads share.
     long: Option<LongRows>,
@@ -55,7 +58,7 @@ impl FoldsProgram {
             several.into_iter().partition(|&a| nest.axes[a].reduced);
         let inner = |&axis: &usize| Some((axis, operands(nest, axis)?));
         let (inner, (term, of, x, other)) = folded.iter().find_map(inner)?;
-        let length = run(nest, checked, &folded, inner)?;
+        let strips = Strips::new(nest, checked, (&folded, inner), [Some(x), other])?;
         let plain = nest.start == Start::Covered
             && nest.store.offset.is_none()
             && !nest.sequential
@@ -63,7 +66,10 @@ impl FoldsProgram {
             && nest.loads.iter().all(|load| load.dtype == t)
             && !nest.axes.iter().any(|axis| axis.collides)
             && kept.iter().all(|a| checked.separable.contains(a));
-        if !plain || length < LEAST {
+        let length = strips.elements();
+        // One value is subtracted from all elements of a row.
+        let centred = of != Of::Centre || strips.axes.iter().all(|(_, [_, other])| *other == 0);
+        if !plain || !centred || length < LEAST {
             return None;
         }
         let size = t.size();
@@ -74,6 +80,9 @@ impl FoldsProgram {
             Some((checked.extents[a], steps))
         };
         let rows = kept.iter().map(axis).collect::<Option<Vec<_>>>()?;
+        if !strips.are_near(&rows) {
+            return None;
+        }
         let count = rows.iter().map(|&(extent, _)| extent).product::<usize>();
         let origin = |load: usize| Origin::new(nest.loads[load].base, size);
         Some(Self {
@@ -81,9 +90,9 @@ impl FoldsProgram {
             other: other.map(origin),
             out: Origin::new(nest.store.base, size),
             rows,
-            length,
+            long: LongRows::new((t, monoid), (&strips, of), level),
+            strips,
             kernel: kernel::find(t, (monoid, term, of), level)?,
-            long: LongRows::new((t, monoid), (length, of), level),
             identity: scalar_bits(ijk_types::scalar::identity(monoid, t))[0],
             buffer: nest.loads[x].base.buffer.0 as usize,
             ahead: 0,
@@ -105,12 +114,16 @@ impl FoldsProgram {
             None => (Relation::AtMost, "one thread folds it, and values stay in registers"),
             Some(_) => (Relation::Above, "threads fold parts of it, and values stay in registers"),
         };
-        let row = ("the row", self.length);
+        let row = ("the row", self.strips.elements());
         let limit = ("ROW_FOLD_LENGTH", ROW_FOLD_LENGTH);
         let choice = KernelChoice::new(algorithm)
             .extent("rows", self.count())
-            .extent("length", self.length)
-            .block("piece", ROW_FOLD_PIECE.min(self.length), "elements");
+            .extent("length", self.strips.elements())
+            .block("piece", ROW_FOLD_PIECE.min(self.strips.elements()), "elements");
+        let choice = match self.strips.count() {
+            1 => choice,
+            count => choice.block("strips", count, "of a row"),
+        };
         let choice = match &self.long {
             Some(long) => choice.block("parts", long.parts, "of a row"),
             None => choice,
@@ -155,8 +168,7 @@ impl FoldsProgram {
         }
         let count = self.count();
         let (each, steps) = self.rows.last().copied().unwrap_or((1, [0; 3]));
-        let Self { length, ahead, identity, .. } = *self;
-        let rows = RowLayout { length, ahead, steps, identity };
+        let rows = RowLayout { ahead: self.ahead, steps, ..self.layout() };
         workers.parallel_ranges(count, self.cost, |mut range| {
             while !range.is_empty() {
                 let count = range.len().min(each - range.start % each);
@@ -168,6 +180,18 @@ impl FoldsProgram {
             }
         });
         Ok(())
+    }
+
+    /// The layout of rows without strides.
+    fn layout(&self) -> RowLayout<'_> {
+        RowLayout {
+            length: self.strips.length,
+            strips: 0..self.strips.count(),
+            axes: &self.strips.axes,
+            ahead: 0,
+            steps: [0; 3],
+            identity: self.identity,
+        }
     }
 
     /// Number of rows.
@@ -185,20 +209,6 @@ impl FoldsProgram {
         }
         sums
     }
-}
-
-/// Length of a row, if the folded axes are nested contiguously in all loads; `inner` is the innermost of them.
-fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Option<usize> {
-    let mut outer: Vec<usize> = folded.iter().copied().filter(|&a| a != inner).collect();
-    let widest = |axis: usize| nest.loads.iter().map(|load| load.strides[axis].abs()).max();
-    outer.sort_by_key(|&axis| widest(axis));
-    outer.into_iter().try_fold(checked.extents[inner], |length, axis| {
-        let goes_on = |strides: &[isize]| {
-            isize::try_from(length).ok()?.checked_mul(strides[inner]).map(|s| s == strides[axis])
-        };
-        let joins = nest.loads.iter().all(|load| goes_on(&load.strides) == Some(true));
-        if joins { length.checked_mul(checked.extents[axis]) } else { None }
-    })
 }
 
 /// Returns true if a contraction is a batch of dot products, or the rows of a matrix times a vector, long enough for

@@ -52,12 +52,17 @@ impl Simd for Avx512 {
 /// Defines a vector type with masked partial loads and stores.
 macro_rules! masked {
     ($name:ident, $register:ty, $t:ty, $lanes:literal, $mask:ty, $splat:ident, $load:ident,
-     $store:ident, $maskz_load:ident, $mask_store:ident) => {
+     $store:ident, $maskz_load:ident, $mask_load:ident, $mask_store:ident) => {
         vector!(Avx512, $name, $register, $t, $lanes, $splat, $load, $store, {
             #[inline(always)]
             unsafe fn load_partial(from: *const $t, count: usize) -> Self {
                 // SAFETY: as for `load`; masked-out lanes are not accessed.
                 Self(unsafe { $maskz_load(low_bits(count) as $mask, from.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn load_partial_or(self, from: *const $t, count: usize) -> Self {
+                // SAFETY: as for `load`; masked-out lanes are not accessed.
+                Self(unsafe { $mask_load(self.0, low_bits(count) as $mask, from.cast()) })
             }
             #[inline(always)]
             unsafe fn store_partial(self, to: *mut $t, count: usize) {
@@ -90,6 +95,7 @@ masked!(
     _mm512_loadu_ps,
     _mm512_storeu_ps,
     _mm512_maskz_loadu_ps,
+    _mm512_mask_loadu_ps,
     _mm512_mask_storeu_ps
 );
 masked!(
@@ -102,6 +108,7 @@ masked!(
     _mm512_loadu_pd,
     _mm512_storeu_pd,
     _mm512_maskz_loadu_pd,
+    _mm512_mask_loadu_pd,
     _mm512_mask_storeu_pd
 );
 masked!(
@@ -114,6 +121,7 @@ masked!(
     _mm512_loadu_epi32,
     _mm512_storeu_epi32,
     _mm512_maskz_loadu_epi32,
+    _mm512_mask_loadu_epi32,
     _mm512_mask_storeu_epi32
 );
 masked!(
@@ -126,6 +134,7 @@ masked!(
     _mm512_loadu_epi64,
     _mm512_storeu_epi64,
     _mm512_maskz_loadu_epi64,
+    _mm512_mask_loadu_epi64,
     _mm512_mask_storeu_epi64
 );
 masked!(
@@ -138,6 +147,7 @@ masked!(
     _mm512_loadu_epi8,
     _mm512_storeu_epi8,
     _mm512_maskz_loadu_epi8,
+    _mm512_mask_loadu_epi8,
     _mm512_mask_storeu_epi8
 );
 

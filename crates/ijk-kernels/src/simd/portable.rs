@@ -86,6 +86,13 @@ impl<T: Copy + Default, const N: usize> Vector for Lanes<T, N> {
     }
 
     #[inline(always)]
+    unsafe fn load_partial_or(mut self, from: *const T, count: usize) -> Self {
+        // SAFETY: the caller guarantees that `count` ≤ N elements are readable.
+        unsafe { std::ptr::copy_nonoverlapping(from, self.0.as_mut_ptr(), count) };
+        self
+    }
+
+    #[inline(always)]
     unsafe fn store_partial(self, to: *mut T, count: usize) {
         // SAFETY: the caller guarantees that `count` ≤ N elements are writable.
         unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), to, count) };

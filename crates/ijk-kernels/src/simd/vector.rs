@@ -47,6 +47,12 @@ pub trait Vector: Copy {
     /// Those elements are readable, and the machine supports the level.
     unsafe fn load_partial(from: *const Self::Element, count: usize) -> Self;
 
+    /// Reads the first `count` ≤ [`LANES`](Self::LANES) lanes; the others are as they are.
+    ///
+    /// # Safety
+    /// Those elements are readable.
+    unsafe fn load_partial_or(self, from: *const Self::Element, count: usize) -> Self;
+
     /// Writes the first `count` ≤ [`LANES`](Self::LANES) lanes.
     ///
     /// # Safety
@@ -127,6 +133,16 @@ macro_rules! vector {
                 let mut lanes = [<$t>::default(); $lanes];
                 // SAFETY: the caller guarantees that `count` ≤ lanes elements are readable.
                 unsafe {
+                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
+                    Self::load(lanes.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn load_partial_or(self, from: *const $t, count: usize) -> Self {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: the caller guarantees that `count` ≤ lanes elements are readable.
+                unsafe {
+                    self.store(lanes.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
                     Self::load(lanes.as_ptr())
                 }

@@ -313,6 +313,12 @@ pub const INDEXED_ROW_PIECE_BYTES: usize = L1 / 8;
 /// Elements of a row that are folded lane by lane; folds of such pieces are combined pairwise.
 pub const ROW_FOLD_PIECE: usize = 4096;
 
+/// Fewest elements of a strip of a row that has gaps,
+pub const ROW_FOLD_STRIP: usize = 4;
+
+/// and of one between whose strips other rows have elements.
+pub const ROW_FOLD_APART: usize = 256;
+
 /// One thread folds a row of up to this length;
 pub const ROW_FOLD_LENGTH: usize = 1 << 17;
 

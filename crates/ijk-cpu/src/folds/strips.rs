@@ -1,0 +1,67 @@
+//! The elements of a row: strips of contiguous elements, with gaps between them.
+
+use super::kernel::StripAxis;
+use crate::Few;
+use crate::check::CheckedNest;
+use ijk_kernels::tuning::order::{ROW_FOLD_APART, ROW_FOLD_STRIP};
+use ijk_plan::plan::Nest;
+
+/// The strips of each row.
+#[derive(Clone, Debug)]
+pub(super) struct Strips {
+    /// Elements of a strip.
+    pub(super) length: usize,
+    /// Axes of strips, innermost last.
+    pub(super) axes: Vec<StripAxis>,
+}
+
+impl Strips {
+    /// The strips along the folded axes, of which `inner` is innermost, with their strides in bytes in the loads.
+    pub(super) fn new(
+        nest: &Nest,
+        checked: &CheckedNest,
+        (folded, inner): (&[usize], usize),
+        loads: [Option<usize>; 2],
+    ) -> Option<Self> {
+        let size = nest.store.dtype.size() as isize;
+        let steps = |axis: usize| -> Option<[isize; 2]> {
+            let of = |load: usize| nest.loads[load].strides[axis].checked_mul(size);
+            let [x, other] = loads.map(|load| load.map_or(Some(0), of));
+            Some([x?, other?])
+        };
+        let axis = |&axis: &usize| Some((checked.extents[axis], steps(axis)?));
+        let outer = folded.iter().filter(|&&axis| axis != inner);
+        let mut outer = outer.map(axis).collect::<Option<Few<StripAxis>>>()?;
+        outer.sort_by_key(|(_, steps)| steps.map(isize::unsigned_abs).into_iter().max());
+        let mut joined: Few<StripAxis> = Few::from_iter([axis(&inner)?]);
+        for axis in outer {
+            let last = joined.last_mut()?;
+            let extent = isize::try_from(last.0).ok()?;
+            match last.1.map(|step| step.checked_mul(extent)) == axis.1.map(Some) {
+                true => last.0 = last.0.checked_mul(axis.0)?,
+                false => joined.push(axis),
+            }
+        }
+        let axes = joined[1..].iter().rev().copied().collect();
+        Some(Self { length: joined[0].0, axes })
+    }
+
+    /// Number of strips of a row.
+    pub(super) fn count(&self) -> usize {
+        self.axes.iter().map(|&(extent, _)| extent).product()
+    }
+
+    /// Number of elements of a row.
+    pub(super) fn elements(&self) -> usize {
+        self.length * self.count()
+    }
+
+    /// Returns true if folding them one after another is fast: they are not too short, and are long, or have no
+    /// elements of other rows between them. `rows` are the axes of rows, with their strides.
+    pub(super) fn are_near(&self, rows: &[(usize, [isize; 3])]) -> bool {
+        let far = self.axes.iter().map(|(_, [x, _])| x.unsigned_abs()).max();
+        let apart = |(_, [x, ..]): &(usize, [isize; 3])| *x == 0 || Some(x.unsigned_abs()) >= far;
+        let long = self.length >= ROW_FOLD_APART || rows.iter().all(apart);
+        self.axes.is_empty() || self.length >= ROW_FOLD_STRIP && long
+    }
+}
