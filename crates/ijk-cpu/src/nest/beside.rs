@@ -170,6 +170,7 @@ impl TileNest {
         let apart = |buffer: usize| !buffers[buffer].overlaps(out);
         let gathers_apart = self.instructions.iter().all(|each| match each {
             Instruction::Gather { array, .. } => apart(array.buffer),
+            Instruction::Lookup(lookup) => apart(lookup.array.buffer),
             _ => true,
         });
         stores

@@ -4,6 +4,7 @@ mod chains;
 mod costs;
 mod gathers;
 mod loads;
+mod lookup;
 mod merged;
 mod selects;
 mod standing;
@@ -20,6 +21,7 @@ use ijk_kernels::tile::{self, LinkOp, TileKernel, moves};
 use ijk_kernels::tuning::time::{LOADED_POINT, SLOW_FUNCTION, STORED_POINT};
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
+use lookup::{Lookup, filled};
 use smallvec::{SmallVec, smallvec};
 use window::Window;
 
@@ -37,6 +39,8 @@ pub(super) struct Body<'a> {
     load_slots: Few<Option<Slot>>,
     /// Values that are materialised for each row or point, by slot.
     full: Few<(Slot, Over, Slot)>,
+    /// Selects that are values of lookups, which fill in what the select has elsewhere: the nodes of both.
+    filled: Few<(NodeId, NodeId)>,
     /// The last instruction, if it is a function of two operands.
     last: Option<Binary>,
     finished: Finished,
@@ -93,6 +97,7 @@ impl<'a> Body<'a> {
             slots: smallvec![0],
             load_slots: Few::from_elem(None, lowering.nest.loads.len()),
             full: Few::new(),
+            filled: Few::new(),
             last: None,
             finished: Finished { nanoseconds: STORED_POINT, ..Finished::default() },
         }
@@ -269,10 +274,15 @@ impl<'a> Body<'a> {
         for n in (0..needed.len()).rev() {
             if needed[n] && self.nodes[n].is_none() {
                 let mut need = |o: NodeId| needed[o.0 as usize] = true;
-                match (Window::of(&self.lowering.nest.body, n), self.threshold_of(n)) {
-                    (Some(window), _) => window.operands().for_each(&mut need),
-                    (_, Some(threshold)) => threshold.operand().into_iter().for_each(&mut need),
-                    _ => operands(&self.lowering.nest.body[n]).for_each(&mut need),
+                let body = &self.lowering.nest.body;
+                match (Window::of(body, n), self.threshold_of(n), Lookup::of(body, n)) {
+                    (Some(window), ..) => window.operands().for_each(&mut need),
+                    (_, Some(threshold), _) => threshold.operand().into_iter().for_each(&mut need),
+                    (.., Some(lookup)) => need(lookup.numbers),
+                    _ => match filled(body, n) {
+                        Some(gather) => need(gather),
+                        None => operands(&body[n]).for_each(&mut need),
+                    },
                 }
             }
         }
@@ -312,7 +322,13 @@ impl<'a> Body<'a> {
                 let steps = self.steps_of(n);
                 self.index(constant, steps)
             }
-            Node::Gather { base, dtype, offset, .. } => self.gather(n, base, dtype, offset),
+            Node::Gather { base, dtype, offset, .. } => {
+                if let Some(value) = self.lookup(n)? {
+                    return Ok(value);
+                }
+                self.operand(offset)?;
+                self.gather(n, base, dtype, offset)
+            }
             Node::Unary(op, a) => {
                 let (node, a) = (a, self.known(a)?);
                 self.finished.nanoseconds +=
@@ -331,7 +347,12 @@ impl<'a> Body<'a> {
                 let (a, b) = (self.known(a)?, self.known(b)?);
                 self.binary(op, a, b)
             }
+            Node::Select(_, a, _) if self.filled.contains(&(NodeId(n as u32), a)) => self.known(a),
             Node::Select(c, a, b) => {
+                if filled(&lowering.nest.body, n).is_some() {
+                    operands(&lowering.nest.body[n])
+                        .try_for_each(|id| self.operand(id).map(drop))?;
+                }
                 let (c, a, b) = (self.known(c)?, self.known(a)?, self.known(b)?);
                 self.select(c, a, b)
             }
@@ -479,6 +500,7 @@ impl Instruction {
             | Self::Index { dst, .. }
             | Self::Threshold { dst, .. }
             | Self::Gather { dst, .. } => dst,
+            Self::Lookup(ref lookup) => lookup.dst,
             Self::Chain(ref chain) => chain.dst,
         }
     }
@@ -499,6 +521,7 @@ impl Instruction {
             | Self::Index { dst, .. }
             | Self::Threshold { dst, .. }
             | Self::Gather { dst, .. } => dst,
+            Self::Lookup(lookup) => &mut lookup.dst,
             Self::Chain(chain) => &mut chain.dst,
         }
     }
@@ -511,10 +534,19 @@ impl Instruction {
             Self::Index { .. } => Few::new(),
             Self::Threshold { other, .. } => other.iter().map(|source| source.slot).collect(),
             Self::Gather { offsets, .. } => smallvec![offsets],
+            Self::Lookup(ref lookup) => smallvec![lookup.numbers],
             Self::Chain(ref chain) => {
                 chain.links.iter().flat_map(|link| link.sources).map(|source| source.slot).collect()
             }
         }
+    }
+}
+
+/// The operands of a node that is this function of two.
+fn binary_of(nodes: &[Node], id: NodeId, wanted: BinaryOp) -> Option<(NodeId, NodeId)> {
+    match nodes[id.0 as usize] {
+        Node::Binary(op, x, y) if op == wanted => Some((x, y)),
+        _ => None,
     }
 }
 

@@ -339,7 +339,9 @@ impl Listing<'_> {
                 let extents = if *over == Over::One { &[] } else { &extents[..] };
                 self.index(*iota, (extents, inner), dst, *constant)
             }
-            Instruction::Threshold { .. } | Instruction::Gather { .. } => None,
+            Instruction::Threshold { .. } | Instruction::Gather { .. } | Instruction::Lookup(_) => {
+                None
+            }
         }
     }
 

@@ -8,8 +8,8 @@ use crate::check::Footprint;
 use crate::copy::Copier;
 use ijk_kernels::simd::Level;
 use ijk_kernels::tile::{
-    ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, MoveKernels,
-    TileKernel,
+    ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, LookupKernel,
+    MoveKernels, TileKernel,
 };
 use ijk_types::{BinaryOp, DType};
 
@@ -200,6 +200,29 @@ pub(super) enum Instruction {
         range: OffsetCheck,
         over: Over,
     },
+    /// Looks up elements by numbers.
+    Lookup(Box<LookupSpec>),
+}
+
+/// A lookup in an array, of whose elements those for valid numbers are known to exist.
+#[derive(Clone, Debug)]
+pub(super) struct LookupSpec {
+    pub(super) kernel: LookupKernel,
+    pub(super) dst: Slot,
+    /// The numbers, one for each point, and the bytes of one.
+    pub(super) numbers: Slot,
+    pub(super) number_size: usize,
+    pub(super) array: Place,
+    /// Elements from the place of a point to that of the next along each axis of a tile, for the same number.
+    pub(super) inner: Few<i64>,
+    /// Bytes of an element.
+    pub(super) size: usize,
+    /// First number that has no element.
+    pub(super) end: u64,
+    /// Elements from the place of a number to that of the next.
+    pub(super) scale: i64,
+    /// Bits of the element for other numbers.
+    pub(super) fill: u64,
 }
 
 /// A call of a kernel.

@@ -1,6 +1,7 @@
 //! Execution of a tile program: loops over blocks, and for each tile its loads, instructions and sink.
 
 mod chains;
+mod lookup;
 mod reduce;
 mod rows;
 mod threshold;

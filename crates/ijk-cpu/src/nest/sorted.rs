@@ -164,7 +164,9 @@ impl Launch<'_> {
 
     /// Tells whether rows are read in order and combined in one call, so that there is little to divide among threads.
     fn is_brief(&self, rows: &RowSpec) -> bool {
-        let gathers = |each: &Instruction| matches!(each, Instruction::Gather { .. });
+        let gathers = |each: &Instruction| {
+            matches!(each, Instruction::Gather { .. } | Instruction::Lookup(_))
+        };
         rows.many.is_some()
             && rows.sources.iter().all(|source| source.readable.is_none())
             && !self.nest.instructions.iter().any(gathers)

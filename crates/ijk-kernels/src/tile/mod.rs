@@ -11,6 +11,7 @@ mod divide;
 mod extreme;
 mod fold;
 mod into;
+mod lookup;
 mod map;
 mod moves;
 mod op;
@@ -29,6 +30,7 @@ pub use chain::{
 };
 pub use fold::{CombineAt, Fold, FoldKernels, fold};
 pub use into::{IntoPlane, into_plane};
+pub use lookup::{LookupKernel, Table, looked_up};
 pub use map::TileKernel;
 pub use moves::{Ascends, MoveKernels, all_hold, any_of, ascends, in_range, iota, moves, within};
 pub use random::draws;

@@ -314,6 +314,8 @@ pub const NARROW_ROW: usize = 64;
 
 /// Indices that are compared with a window between two prefetches: so many that the loop is not unrolled to scalar code.
 pub const COMPARED_INDICES: usize = 128;
+/// Least points of a row at whose points elements are looked up at different places: a kernel is called for each row.
+pub const LOOKUP_ROW: usize = 16;
 
 // Rows at computed places.
 

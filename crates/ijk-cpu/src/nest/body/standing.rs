@@ -18,6 +18,9 @@ impl Body<'_> {
                 Instruction::Gather { offsets, array, .. } => {
                     array.strides[a] != 0 && !varies[*offsets as usize]
                 }
+                Instruction::Lookup(lookup) => {
+                    lookup.array.strides[a] != 0 && !varies[lookup.numbers as usize]
+                }
                 _ => false,
             };
             let last = self.finished.instructions.last().map(Instruction::dst);
@@ -39,6 +42,7 @@ impl Body<'_> {
                     steps[a] != 0
                 }
                 Instruction::Gather { array, .. } => array.strides[a] != 0,
+                Instruction::Lookup(lookup) => lookup.array.strides[a] != 0,
             };
             varies[instruction.dst() as usize] = read || own;
         }

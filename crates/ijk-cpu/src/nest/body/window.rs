@@ -1,6 +1,6 @@
 //! Fusion of the comparisons `0 <= value` and `value < end`, a bounds check, to one instruction.
 
-use super::{Body, Operand};
+use super::{Body, Operand, binary_of};
 use crate::error::Fault;
 use ijk_kernels::tile::within;
 use ijk_kernels::tuning::time::CHEAP_FUNCTION;
@@ -18,10 +18,7 @@ pub(super) struct Window {
 impl Window {
     /// Matches a window at a node.
     pub fn of(nodes: &[Node], n: usize) -> Option<Self> {
-        let binary = |id: NodeId, wanted| match nodes[id.0 as usize] {
-            Node::Binary(op, x, y) if op == wanted => Some((x, y)),
-            _ => None,
-        };
+        let binary = |id: NodeId, wanted| binary_of(nodes, id, wanted);
         let number = |id: NodeId| match nodes[id.0 as usize] {
             Node::Const(Scalar::I64(value)) => Some(value),
             _ => None,

@@ -409,6 +409,13 @@ impl<'a> Worker<'a> {
                 // for all.
                 unsafe { thresholds((*op, inner), &self.extents, dst, origin, &mut Others(other)) };
             }
+            Instruction::Lookup(lookup) => {
+                let first = self.address(&lookup.array).cast_const();
+                let numbers = self.slots[lookup.numbers as usize].cast_const();
+                let dst = self.slots[lookup.dst as usize];
+                // SAFETY: the numbers are loaded or computed; lowering proved that the elements for valid ones exist.
+                unsafe { lookup.run((&self.extents, &lookup.inner), dst, numbers, first) };
+            }
             Instruction::Gather { dst, offsets, array, moves, range, over } => {
                 let n = self.count(*over);
                 let shift = self.shift(array, moves.size);
