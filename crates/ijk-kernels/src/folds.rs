@@ -258,12 +258,13 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
             let simd = V::Simd::assume();
             let identity = (&raw const self.rows.identity).cast::<V::Element>().read();
             let identity = V::splat(simd, identity);
+            let one_piece = self.rows.strips.len() * self.rows.length <= ROW_FOLD_PIECE;
             for _ in 0..self.count {
                 let other = at.other.cast::<V::Element>();
                 let centre =
                     if OF == Of::Centre as u8 { V::splat(simd, other.read()) } else { identity };
                 let row = Row { x: at.x.cast(), other, centre };
-                let fold = self.row(row, identity);
+                let fold = self.row(row, identity, one_piece);
                 at.out.cast::<V::Element>().write(K::across(fold, J::join));
                 at = at.further(self.rows.steps);
             }
@@ -274,14 +275,14 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
 impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     Folds<'_, V, K, J, TERM, OF>
 {
-    /// Fold of a row, not yet across lanes: of pieces, combined pairwise.
+    /// Fold of a row, not yet across lanes: of pieces, combined pairwise, unless it is one.
     ///
     /// # Safety
     /// As for [`FoldFn`], for that row.
     #[inline(always)]
-    unsafe fn row(&self, row: Row<V>, identity: V) -> V {
+    unsafe fn row(&self, row: Row<V>, identity: V, one_piece: bool) -> V {
         let RowLayout { length, ref strips, .. } = *self.rows;
-        if strips.len() * length <= ROW_FOLD_PIECE {
+        if one_piece {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.piece(row, strips.clone(), 0..length, identity) };
         }
@@ -307,7 +308,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
         held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
     }
 
-    /// Fold of the same part of some strips, not yet across lanes.
+    /// Fold of the same part of some strips, at least one, not yet across lanes.
     ///
     /// # Safety
     /// As for [`FoldFn`], for that row.
@@ -320,15 +321,28 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
         identity: V,
     ) -> V {
         let mut sums = [identity; CHAINS];
-        for strip in strips {
-            let [x, other] = self.rows.offsets(strip);
-            let (x, other) = (row.x.wrapping_byte_offset(x), row.other.wrapping_byte_offset(other));
+        let mut strip = strips.start;
+        let mut at = if strip == 0 { row } else { self.beginning(row, strip) };
+        loop {
             // SAFETY: guaranteed by the caller.
-            unsafe { self.strip(Row { x, other, ..row }, part.clone(), &mut sums) };
-            // The next strip begins with another accumulator, since short ones use only the last.
+            unsafe { self.strip(at, part.clone(), &mut sums) };
+            strip += 1;
+            if strip >= strips.end {
+                break;
+            }
+            at = self.beginning(row, strip);
+            // It begins with another accumulator, since short strips use only the last.
             sums = [sums[1], sums[2], sums[3], sums[0]];
         }
         J::join(J::join(sums[0], sums[2]), J::join(sums[1], sums[3]))
+    }
+
+    /// The row from a strip on.
+    #[inline(always)]
+    fn beginning(&self, row: Row<V>, strip: usize) -> Row<V> {
+        let [x, other] = self.rows.offsets(strip);
+        let (x, other) = (row.x.wrapping_byte_offset(x), row.other.wrapping_byte_offset(other));
+        Row { x, other, ..row }
     }
 
     /// Folds a part of a strip into the accumulators.

@@ -87,10 +87,15 @@ impl Launch<'_> {
         unsafe {
             match &self.nest.sink {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
+                Sink::Rows(rows) if self.nest.parallel == 0 && rows.has_parts() => {
+                    self.run_sums(rows)
+                }
                 // A single thread is as fast in the order of the rows.
                 Sink::Rows(rows) if self.nest.parallel == 0 && self.is_large() => {
                     match (rows.accumulates(), self.copies(rows)) {
-                        (true, Some(copies)) => self.run_copies(&copies),
+                        (true, Some(copies)) => {
+                            self.run_copies(&copies, 0..self.nest.blocks.iter().product())
+                        }
                         (true, None) => self.run_listed(rows),
                         (false, _) => self.run_rows(rows.reach()),
                     }
@@ -133,7 +138,7 @@ impl Launch<'_> {
     }
 
     /// Returns true if the work is worth dividing among threads.
-    fn is_large(&self) -> bool {
+    pub(super) fn is_large(&self) -> bool {
         self.workers.are_worth(self.nest.cost)
     }
 

@@ -137,29 +137,65 @@ impl Launch<'_> {
     /// As for [`run`](Self::run); the nest moves rows as `rows` says.
     pub(super) unsafe fn run_listed(&self, rows: &RowSpec) -> Result<u32, RunError> {
         let blocks: usize = self.nest.blocks.iter().product();
-        let tile: usize = self.nest.geometry.loops.iter().map(|l| l.tile).product();
-        let round = (LISTED_POINTS / tile.max(1)).max(1);
         let faults = AtomicU32::new(0);
-        let mut start = 0;
-        if self.workers.threads() <= FEW_THREADS && self.is_brief(rows) {
-            start = 1;
-            // SAFETY: guaranteed by the caller.
-            let ascends = unsafe { self.round(rows, (0..1, tile), &faults)? };
-            if !ascends {
-                // SAFETY: guaranteed by the caller; one worker processes all other blocks.
-                unsafe { self.work(&faults, |worker| worker.run(1..blocks)) };
-                return self.settle(faults);
+        // SAFETY: guaranteed by the caller; of its blocks, the first is processed before the others.
+        unsafe {
+            if self.workers.threads() > FEW_THREADS || !self.is_brief(rows) {
+                self.rounds(rows, 0..blocks, &faults)?;
+            } else if self.rounds(rows, 0..1, &faults)? {
+                self.rounds(rows, 1..blocks, &faults)?;
+            } else {
+                self.work(&faults, |worker| worker.run(1..blocks));
             }
         }
-        for start in (start..blocks).step_by(round) {
-            let blocks = start..blocks.min(start + round);
+        self.settle(faults)
+    }
+
+    /// Executes a nest whose sums are rounded: in parts, or in the order of rows if the destinations of the first block
+    /// are in ascending order.
+    ///
+    /// # Safety
+    /// As for [`run_listed`](Self::run_listed).
+    pub(super) unsafe fn run_sums(&self, rows: &RowSpec) -> Result<u32, RunError> {
+        let blocks: usize = self.nest.blocks.iter().product();
+        let faults = AtomicU32::new(0);
+        // SAFETY: guaranteed by the caller; the first block is processed before the others.
+        unsafe {
+            let ascends = self.rounds(rows, 0..blocks.min(1), &faults)?;
+            let failed = faults.load(Ordering::Relaxed) != 0 || self.workers.have_ended();
+            match self.copies(rows).filter(|_| !ascends && blocks > 1) {
+                _ if failed => {}
+                Some(copies) => return self.run_copies(&copies, 1..blocks),
+                None if self.is_large() => drop(self.rounds(rows, 1..blocks, &faults)?),
+                None => self.work(&faults, |worker| worker.run(1..blocks)),
+            }
+        }
+        self.settle(faults)
+    }
+
+    /// Lists and moves the rows of some blocks, as many at a time as there is memory for; returns true if their
+    /// destinations are in ascending order each time.
+    ///
+    /// # Safety
+    /// As for [`run_listed`](Self::run_listed).
+    unsafe fn rounds(
+        &self,
+        rows: &RowSpec,
+        blocks: Range<usize>,
+        faults: &AtomicU32,
+    ) -> Result<bool, RunError> {
+        let tile: usize = self.nest.geometry.loops.iter().map(|l| l.tile).product();
+        let round = (LISTED_POINTS / tile.max(1)).max(1);
+        let mut ascends = true;
+        for start in blocks.clone().step_by(round) {
+            let blocks = start..blocks.end.min(start + round);
             // SAFETY: guaranteed by the caller.
-            unsafe { self.round(rows, (blocks, tile), &faults)? };
+            ascends &= unsafe { self.round(rows, (blocks, tile), faults)? };
             if faults.load(Ordering::Relaxed) != 0 {
                 break;
             }
         }
-        self.settle(faults)
+        Ok(ascends)
     }
 
     /// Tells whether rows are read in order and combined in one call, so that there is little to divide among threads.

@@ -308,6 +308,20 @@ pub const INDEXED_ROW_SUM: usize = 1 << 13;
 /// Bytes of a register for rows at computed places, and so of such a piece: all registers together stay in L1.
 pub const INDEXED_ROW_PIECE_BYTES: usize = L1 / 8;
 
+// Sums at computed places.
+
+/// Limit in bytes for a copy of an array in which a part of the values is added up: it stays in L2.
+pub const SUM_COPY_BYTES: usize = 1 << 19;
+
+/// Most parts, each of which but the first has a copy;
+pub const SUM_COPIES: usize = 8;
+
+/// fewest values for each element of each copy;
+pub const SUM_COPY_VALUES: usize = 2;
+
+/// and fewest values in all.
+pub const SUM_COPY_LEAST: usize = 1 << 15;
+
 // Folds along rows.
 
 /// Elements of a row that are folded lane by lane; folds of such pieces are combined pairwise.

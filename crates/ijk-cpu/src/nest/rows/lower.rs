@@ -4,11 +4,13 @@ use super::super::body::{self, Body};
 use super::super::lower::Lowering;
 use super::super::scalar_bits;
 use super::program::{Choice, RepeatedRow, RowOperand, RowProgram, RowStep};
-use super::{ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
+use super::{ManyKernel, ManyRows, PrivateCopies, RowPattern, RowScalar, RowSource, RowSpec};
 use crate::copy::Copier;
 use crate::error::Fault;
 use ijk_kernels::tile::{self, TileKernel};
-use ijk_kernels::tuning::order::INDEXED_ROW_PIECE_BYTES;
+use ijk_kernels::tuning::order::{
+    INDEXED_ROW_PIECE_BYTES, SUM_COPIES, SUM_COPY_BYTES, SUM_COPY_LEAST, SUM_COPY_VALUES,
+};
 use ijk_kernels::tuning::time::{
     CHEAP_FUNCTION, LOADED_POINT, NON_TEMPORAL_ROW_BYTES, ROW_SUM_BYTES,
 };
@@ -52,11 +54,10 @@ impl RowPattern {
         let fold = |m| tile::fold(m, dtype, *level).ok_or(Fault::Types);
         let fold = self.combine.map(fold).transpose()?;
         let splat = tile::moves(dtype, *level).splat;
-        let exact = self.combine.filter(|_| fold.is_some_and(|fold| !fold.rounds));
         let fresh = self.combine.filter(|_| self.fill.is_some());
         let single = self.fill.is_some() || self.along;
         let many = if single { None } else { self.many(&program, dtype, lowering) };
-        let spec = RowSpec {
+        let mut spec = RowSpec {
             mask,
             to,
             sources,
@@ -71,10 +72,18 @@ impl RowPattern {
             many,
             along: self.along,
             fresh: fresh.and_then(|m| tile::binary(m.op(), dtype, *level, true, false)),
-            apart: exact.map(|m| (scalar_bits(scalar::identity(m, dtype)), splat)),
+            copies: None,
             stream: streams.then(|| Copier::streaming(dtype, *level)),
             registers: 0,
         };
+        let rounds = fold.is_some_and(|fold| fold.rounds);
+        let values = lowering.checked.extents.iter().product();
+        let parts = if rounds { sum_parts(&spec, dtype, values) } else { None };
+        let copies = self.combine.filter(|_| !rounds || parts.is_some());
+        spec.copies = copies.map(|monoid| PrivateCopies {
+            empty: (scalar_bits(scalar::neutral(monoid, dtype)), splat),
+            parts,
+        });
         Ok((spec, nanoseconds))
     }
 
@@ -104,6 +113,18 @@ impl RowPattern {
         let kernel = ManyKernel::Rows(tile::fold_scaled_rows(monoid, dtype, level)?);
         Some(ManyRows { kernel, number: Some(scale) })
     }
+}
+
+/// Number of parts of sums that are rounded, if they are added up in copies of the output: a function of extents, so
+/// that bits do not depend on threads.
+fn sum_parts(rows: &RowSpec, dtype: DType, values: usize) -> Option<usize> {
+    let reach = rows.reach();
+    let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
+    let small = elements.checked_mul(rows.size)? <= SUM_COPY_BYTES && values >= SUM_COPY_LEAST;
+    let real = matches!(dtype, DType::F32 | DType::F64);
+    let most = values / elements.saturating_mul(SUM_COPY_VALUES).max(1);
+    let parts = 1 << most.min(SUM_COPIES).checked_ilog2()?;
+    (small && real && parts > 1).then_some(parts)
 }
 
 /// The check of row offsets.

@@ -60,8 +60,8 @@ pub(super) struct RowSpec {
     pub along: bool,
     /// The kernel that combines the fill value with a row in one pass.
     pub fresh: Option<TileKernel>,
-    /// The identity and the kernel that fills memory with it, if the result is independent of the order of combination.
-    pub apart: Option<([u64; 2], TileKernel)>,
+    /// Copies of the output in which parts of the rows are combined, if they pay.
+    pub copies: Option<PrivateCopies>,
     /// The copy of rows with non-temporal stores, if they pay.
     pub stream: Option<Copier>,
     /// Offset of registers in a worker's scratch memory.
@@ -90,6 +90,16 @@ pub(super) struct RowScalar {
     pub size: usize,
 }
 
+/// Copies of an array in which parts of the rows are combined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PrivateCopies {
+    /// The value that leaves all others as they are, and the kernel that fills memory with it.
+    pub empty: ([u64; 2], TileKernel),
+    /// Number of parts, the first of which is combined with the array itself, if results depend on it: sums are rounded.
+    /// Otherwise, each thread has one.
+    pub parts: Option<usize>,
+}
+
 /// Combination of many rows of one array, optionally scaled by one factor each, in one call; or of many rows of a
 /// single element.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +123,11 @@ impl RowSpec {
     pub fn accumulates(&self) -> bool {
         let range = matches!(self.writable, Some(OffsetCheck::Range { .. }));
         range && self.fold.is_some() && self.fill.is_none()
+    }
+
+    /// Returns true if sums are rounded, and added up in parts for any number of threads.
+    pub fn has_parts(&self) -> bool {
+        self.accumulates() && self.copies.is_some_and(|copies| copies.parts.is_some())
     }
 
     /// Rows that are moved between two checks for cancellation.
