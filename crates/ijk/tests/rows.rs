@@ -300,6 +300,46 @@ fn what_threads_divide() {
     }
 }
 
+/// Sums that round have the same bits for any number of threads, and places without values keep the sign of zero.
+#[test]
+fn sums_at_unordered_places() {
+    const PLACES: usize = 1000;
+    let program = Program::parse("y[n] = s[n]\ny[c[z]] += v[z] * 3").unwrap();
+    for (points, descends) in [(40_000, false), (40_000, true), (123_457, false)] {
+        let place = |z: usize| match descends {
+            true => (points - 1 - z) * (PLACES - 1) / points,
+            // None is at the last place.
+            false => z * 7919 % (PLACES - 1),
+        };
+        let (c, v): (Vec<i64>, Vec<f32>) =
+            (0..points).map(|z| (place(z) as i64, 0.1 + (z * 31 % 97) as f32 / 7.0)).unzip();
+        let s = [-0f32; PLACES];
+        let mut expected = [0f64; PLACES];
+        (0..points).for_each(|z| expected[place(z)] += f64::from(v[z] * 3.0));
+        let view = |data: &[f32]| Tensor::from_vec(data.to_vec(), &[data.len()]).unwrap();
+        let (c, v, s) = (Tensor::from_vec(c, &[points]).unwrap(), view(&v), view(&s));
+        let bindings = Bindings::new().bind("s", s.view()).bind("c", c.view()).bind("v", v.view());
+        for level in Level::available() {
+            let results = [1, 2, 7].map(|threads| {
+                let engine = Engine::builder().level(level).threads(threads).build();
+                let outputs = program.run_on(&engine, &bindings).unwrap();
+                let (_, y) = outputs.iter().next().unwrap();
+                let bits = |scalar: Scalar| match scalar {
+                    Scalar::F32(x) => x.to_bits(),
+                    other => panic!("{other:?}"),
+                };
+                y.view().iter_scalars().map(bits).collect::<Vec<u32>>()
+            });
+            assert!(results.iter().all(|result| *result == results[0]), "{level:?}");
+            for (&bits, &expected) in results[0].iter().zip(&expected) {
+                let got = f64::from(f32::from_bits(bits));
+                assert!((got - expected).abs() <= 1e-5 * expected.abs(), "{got} for {expected}");
+            }
+            assert_eq!(results[0][PLACES - 1], (-0f32).to_bits());
+        }
+    }
+}
+
 /// So many rows that they are sorted by region of the table.
 #[test]
 fn regions() {
