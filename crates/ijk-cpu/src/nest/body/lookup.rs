@@ -114,8 +114,8 @@ impl Body<'_> {
             return Ok(None);
         }
         let mut array = place(self.lowering, self.geometry, *base, |_| 0);
-        for a in (0..steps.len()).filter(|a| !self.geometry.inner.contains(a)) {
-            array.strides[a] = (steps[a] as isize).wrapping_mul(dtype.size() as isize);
+        for (stride, &step) in array.strides.iter_mut().zip(&steps) {
+            *stride = (step as isize).wrapping_mul(dtype.size() as isize);
         }
         let (dst, fill) = (self.register(*dtype, Over::Points)?, self.fill(n));
         self.push(Instruction::Lookup(Box::new(LookupSpec {
