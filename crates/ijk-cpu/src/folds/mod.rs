@@ -80,7 +80,7 @@ impl FoldsProgram {
             Some((checked.extents[a], steps))
         };
         let rows = kept.iter().map(axis).collect::<Option<Vec<_>>>()?;
-        if !strips.are_near(&rows) {
+        if !strips.are_near(&rows, size) {
             return None;
         }
         let count = rows.iter().map(|&(extent, _)| extent).product::<usize>();

@@ -1,9 +1,9 @@
 //! The elements of a row: strips of contiguous elements, with gaps between them.
 
-use super::kernel::StripAxis;
+use super::kernel::{LEAST, StripAxis};
 use crate::Few;
 use crate::check::CheckedNest;
-use ijk_kernels::tuning::order::{ROW_FOLD_APART, ROW_FOLD_STRIP};
+use ijk_kernels::tuning::order::{ROW_FOLD_APART, ROW_FOLD_NEAR_BYTES, ROW_FOLD_STRIP};
 use ijk_plan::plan::Nest;
 
 /// The strips of each row.
@@ -56,12 +56,16 @@ impl Strips {
         self.length * self.count()
     }
 
-    /// Returns true if folding them one after another is fast: they are not too short, and are long, or have no
-    /// elements of other rows between them. `rows` are the axes of rows, with their strides.
-    pub(super) fn are_near(&self, rows: &[(usize, [isize; 3])]) -> bool {
+    /// Returns true if folding them one after another is fast: they are not too short, and are long, in cache, or have
+    /// no elements of other rows between them. `rows` are the axes of rows, with their strides; elements have `size`
+    /// bytes.
+    pub(super) fn are_near(&self, rows: &[(usize, [isize; 3])], size: usize) -> bool {
         let far = self.axes.iter().map(|(_, [x, _])| x.unsigned_abs()).max();
         let apart = |(_, [x, ..]): &(usize, [isize; 3])| *x == 0 || Some(x.unsigned_abs()) >= far;
-        let long = self.length >= ROW_FOLD_APART || rows.iter().all(apart);
+        let count = rows.iter().fold(1, |n: usize, (extent, _)| n.saturating_mul(*extent));
+        let bytes = count.saturating_mul(self.elements()).saturating_mul(size);
+        let held = self.length >= LEAST && bytes <= ROW_FOLD_NEAR_BYTES;
+        let long = self.length >= ROW_FOLD_APART || held || rows.iter().all(apart);
         self.axes.is_empty() || self.length >= ROW_FOLD_STRIP && long
     }
 }

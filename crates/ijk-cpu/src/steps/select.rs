@@ -11,10 +11,14 @@ use crate::nest;
 use crate::steps::narrow_product::NarrowProductProgram;
 use crate::steps::permute::PermuteProgram;
 use crate::steps::scatter::ScatterProgram;
-use crate::steps::short_axes::{ShortAxesProgram, is_brief, is_outer_product, is_thin};
+use crate::steps::short_axes::{
+    ShortAxesProgram, is_brief, is_outer_product, is_thin, scattered_elements,
+};
 use crate::steps::window::WindowProgram;
 use ijk_kernels::simd::Level;
-use ijk_kernels::tuning::order::{BRIEF_POINTS, PACKED_ELEMENT, SHORT_AXES_COPY_READS};
+use ijk_kernels::tuning::order::{
+    BRIEF_POINTS, PACKED_ELEMENT, SCATTERED_ELEMENT, SHORT_AXES_COPY_READS,
+};
 use ijk_plan::plan::{Contraction, Nest, Role};
 
 /// A checked nest that is to be executed.
@@ -135,22 +139,29 @@ fn unpacked(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
 
 /// The kernel of short axes, where packing does not pay.
 fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
-    if !is_thin(task.task) {
+    let thin = is_thin(task.task);
+    let scattered = if task.task.is_product_sum() { scattered_elements(task.task) } else { 0.0 };
+    if !thin && scattered == 0.0 {
         return Ok(None);
     }
     let nest = contraction_nest(task.task);
     let checked = check_nest(&nest, task.buffers)?;
-    let Some(short) = ShortAxesProgram::new(&nest, &checked, task.target.level) else {
+    let program = if thin { ShortAxesProgram::new } else { ShortAxesProgram::of_any };
+    let Some(short) = program(&nest, &checked, task.target.level) else {
         return Ok(None);
     };
     let [batch, m, n, k] =
         [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.task.extent(role) as f64);
     // The estimate of GEMM includes neither the setup of batches nor packing.
-    if batch > 1.0 {
+    if batch > 1.0 && thin {
         return Ok(Some(short.into()));
     }
     let gemm = task.prepare()?;
-    let faster = short.cost() < gemm.typical_cost() + PACKED_ELEMENT * (m + n) * k;
+    let packing = match thin {
+        true => PACKED_ELEMENT * (m + n) * k,
+        false => SCATTERED_ELEMENT * scattered,
+    };
+    let faster = short.cost() < gemm.typical_cost() + packing;
     task.gemm = Some(gemm);
     Ok(faster.then(|| short.into()))
 }

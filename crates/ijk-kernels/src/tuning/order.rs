@@ -183,6 +183,9 @@ pub const OUTER_PRODUCT_RATIO: usize = 16;
 /// Time in nanoseconds of packing an element for few rows or columns.
 pub const PACKED_ELEMENT: f64 = 0.5;
 
+/// Time in nanoseconds of an element that GEMM packs or writes alone, since others of its line are in other batches.
+pub const SCATTERED_ELEMENT: f64 = 2.0;
+
 /// Smaller of m and n up to which a contraction of few steps is left to the kernel of short axes,
 pub const SHORT_AXES_FEW: u64 = 16;
 
@@ -330,8 +333,11 @@ pub const ROW_FOLD_PIECE: usize = 4096;
 /// Fewest elements of a strip of a row that has gaps,
 pub const ROW_FOLD_STRIP: usize = 4;
 
-/// and of one between whose strips other rows have elements.
+/// and of one between whose strips other rows have elements; shorter ones are read in the order of memory,
 pub const ROW_FOLD_APART: usize = 256;
+
+/// unless they fill a vector, and all rows together have at most this number of bytes, which caches hold.
+pub const ROW_FOLD_NEAR_BYTES: usize = 1 << 23;
 
 /// One thread folds a row of up to this length;
 pub const ROW_FOLD_LENGTH: usize = 1 << 17;

@@ -18,7 +18,7 @@ mod tables;
 mod worth;
 
 use ijk_kernels::tuning::order::SHORT_AXES_STEPS;
-pub(crate) use worth::{is_brief, is_nest, is_outer_product, is_thin};
+pub(crate) use worth::{is_brief, is_nest, is_outer_product, is_thin, scattered_elements};
 
 use crate::check::CheckedNest;
 use crate::copy::Copier;
@@ -50,8 +50,25 @@ pub(crate) struct ShortAxesProgram {
 }
 
 impl ShortAxesProgram {
-    /// The program of a checked nest, if it is such a sum.
+    /// The program of a checked nest, if it is such a sum, and no other kernel fills the lanes with steps of it.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        Self::unless(nest, checked, level, |shape| {
+            let alone = shape.run < shape.lanes || shape.copied.iter().any(Option::is_some);
+            alone && shape.sums_neighbours() && !nest.sequential
+        })
+    }
+
+    /// The program of a checked nest, if it is such a sum.
+    pub fn of_any(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        Self::unless(nest, checked, level, |_| false)
+    }
+
+    fn unless(
+        nest: &Nest,
+        checked: &CheckedNest,
+        level: Level,
+        refused: impl Fn(&RunShape) -> bool,
+    ) -> Option<Self> {
         let loads = operands(nest)?;
         let t = nest.store.dtype;
         let several = |a: &usize| checked.extents[*a] > 1;
@@ -81,9 +98,7 @@ impl ShortAxesProgram {
             summed.into_iter().map(axis).collect(),
             kernels.lanes,
         )?;
-        // Such sums fill the lanes with steps, in other kernels.
-        let alone = shape.run < kernels.lanes || shape.copied.iter().any(Option::is_some);
-        if alone && shape.sums_neighbours() && !nest.sequential {
+        if refused(&shape) {
             return None;
         }
         let kernel = kernels.choose(nest.reduce.is_some(), nest.sequential, shape.right_runs);

@@ -39,7 +39,7 @@ pub(super) struct RunShape {
     pub(super) swapped: bool,
     /// Copies of left and right, if any.
     pub(super) copied: [Option<Copied>; 2],
-    lanes: usize,
+    pub(super) lanes: usize,
 }
 
 /// Layout of an operand along the run.

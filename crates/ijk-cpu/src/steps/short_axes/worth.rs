@@ -44,6 +44,25 @@ pub(crate) fn is_thin(task: &Contraction) -> bool {
     task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= SHORT_AXES_BATCHED))
 }
 
+/// Number of elements that GEMM reads or writes one by one, since only batches are contiguous to each other in an array:
+/// of packed operands and of the output.
+pub(crate) fn scattered_elements(task: &Contraction) -> f64 {
+    let of = |stride: fn(&ContractionAxis) -> isize, own: [Role; 2]| {
+        let axes = || task.axes.iter().filter(|axis| axis.extent > 1 && stride(axis) != 0);
+        let contiguous = |role: &dyn Fn(Role) -> bool| {
+            axes().any(|axis| role(axis.role) && stride(axis).unsigned_abs() == 1)
+        };
+        let inside = contiguous(&|role| own.contains(&role));
+        match !inside && contiguous(&|role| role == Role::Batch) {
+            true => axes().map(|axis| axis.extent as f64).product(),
+            false => 0.0,
+        }
+    };
+    of(|axis| axis.a, [Role::M, Role::K])
+        + of(|axis| axis.b, [Role::K, Role::N])
+        + of(|axis| axis.c, [Role::M, Role::N])
+}
+
 /// Returns true if nests are faster for a contraction without an m or n for which packing would pay.
 pub(crate) fn is_nest(task: &Contraction) -> bool {
     is_large_of_vector(task) || is_dot_of_tiles(task)
