@@ -42,6 +42,11 @@ pub type FoldFn = unsafe fn(rows: &RowLayout<'_>, count: usize, at: Tensors);
 /// No vector is longer: rows of this length fill one.
 pub const LEAST: usize = 16;
 
+/// The least length of a row at a level: shorter ones leave most lanes empty, or are read element by element.
+pub fn least_row(level: Level) -> usize {
+    if level.name() == "avx512" { 9 } else { LEAST }
+}
+
 /// An axis of strips: extent, and strides in bytes in `x` and in the other operand.
 pub type StripAxis = (usize, [isize; 2]);
 
@@ -106,6 +111,8 @@ trait Kind<V: Number> {
     fn least(x: V, y: V) -> V;
     /// Fold of all lanes.
     fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element;
+    /// Folds of all lanes of as many vectors as there are lanes, in the same order.
+    fn across_all(all: &mut [V; LEAST], join: impl Fn(V, V) -> V) -> V;
 }
 
 /// Floats propagate NaN.
@@ -135,6 +142,16 @@ impl<V: Float> Kind<V> for FloatKind {
         }
         first(x)
     }
+    #[inline(always)]
+    fn across_all(all: &mut [V; LEAST], join: impl Fn(V, V) -> V) -> V {
+        for half in (0..V::LANES.trailing_zeros()).rev().map(|n| 1 << n) {
+            for n in 0..half {
+                let (even, odd) = all[2 * n].deinterleave(all[2 * n + 1]);
+                all[n] = join(even, odd);
+            }
+        }
+        all[0]
+    }
 }
 
 impl<V: Number> Kind<V> for IntegerKind {
@@ -163,6 +180,15 @@ impl<V: Number> Kind<V> for IntegerKind {
             }
         }
         lanes[0]
+    }
+    #[inline(always)]
+    fn across_all(all: &mut [V; LEAST], join: impl Fn(V, V) -> V) -> V {
+        let mut folds = [first(all[0]); LEAST];
+        for n in 0..V::LANES {
+            folds[n] = Self::across(all[n], &join);
+        }
+        // SAFETY: there are as many folds as lanes.
+        unsafe { V::load(folds.as_ptr()) }
     }
 }
 
@@ -258,15 +284,37 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
             let simd = V::Simd::assume();
             let identity = (&raw const self.rows.identity).cast::<V::Element>().read();
             let identity = V::splat(simd, identity);
-            let one_piece = self.rows.strips.len() * self.rows.length <= ROW_FOLD_PIECE;
-            for _ in 0..self.count {
-                let other = at.other.cast::<V::Element>();
-                let centre =
-                    if OF == Of::Centre as u8 { V::splat(simd, other.read()) } else { identity };
-                let row = Row { x: at.x.cast(), other, centre };
-                let fold = self.row(row, identity, one_piece);
-                at.out.cast::<V::Element>().write(K::across(fold, J::join));
-                at = at.further(self.rows.steps);
+            let length = self.rows.length;
+            let one_piece = self.rows.strips.len() * length <= ROW_FOLD_PIECE;
+            let short = self.rows.axes.is_empty() && length < CHAINS * V::LANES;
+            let [x_step, other_step, step] = self.rows.steps;
+            let dense = step == size_of::<V::Element>() as isize;
+            let mut folds = [identity; LEAST];
+            for first in (0..self.count).step_by(V::LANES) {
+                let count = V::LANES.min(self.count - first);
+                for fold in &mut folds[..count] {
+                    let other = at.other.cast::<V::Element>();
+                    let centre = if OF == Of::Centre as u8 {
+                        V::splat(simd, other.read())
+                    } else {
+                        identity
+                    };
+                    let row = Row { x: at.x.cast(), other, centre };
+                    *fold = match short {
+                        true => self.short(row, length, identity),
+                        false => self.row(row, identity, one_piece),
+                    };
+                    at = at.further([x_step, other_step, 0]);
+                }
+                if dense && count == V::LANES {
+                    K::across_all(&mut folds, J::join).store(at.out.cast());
+                    at = at.further([0, 0, V::LANES as isize * step]);
+                    continue;
+                }
+                for &fold in &folds[..count] {
+                    at.out.cast::<V::Element>().write(K::across(fold, J::join));
+                    at = at.further([0, 0, step]);
+                }
             }
         }
     }
@@ -306,6 +354,41 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
         let held = (0..usize::BITS as usize).filter(|level| taken >> level & 1 == 1);
         let held = held.map(|level| levels[level]);
         held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
+    }
+
+    /// Fold of a row of a few vectors, not yet across lanes: other accumulators would be added for nothing.
+    ///
+    /// # Safety
+    /// As for [`FoldFn`], for that row.
+    #[inline(always)]
+    unsafe fn short(&self, row: Row<V>, length: usize, identity: V) -> V {
+        let (mut sum, mut at) = (identity, 0);
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            while at + V::LANES <= length {
+                sum = J::join(sum, self.term(row, at));
+                at += V::LANES;
+            }
+            if at < length { J::join(sum, self.end(row, at, length)) } else { sum }
+        }
+    }
+
+    /// Terms of the last elements of a strip, fewer than a vector, from `at` on; in the other lanes what leaves a fold
+    /// as it is.
+    ///
+    /// # Safety
+    /// The strip has them.
+    #[inline(always)]
+    unsafe fn end(&self, row: Row<V>, at: usize, end: usize) -> V {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match J::IDEMPOTENT {
+                // Elements before belong to the strip.
+                true if end >= V::LANES => self.term(row, end - V::LANES),
+                true => self.repeated(row, end),
+                false => self.rest(row, at, end - at),
+            }
+        }
     }
 
     /// Fold of the same part of some strips, at least one, not yet across lanes.
@@ -368,13 +451,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
                 }
             }
             if at < end {
-                let rest = match J::IDEMPOTENT {
-                    // Elements before the part belong to the row.
-                    true if end >= V::LANES => self.term(row, end - V::LANES),
-                    true => self.repeated(row, end),
-                    false => self.rest(row, at, end - at),
-                };
-                sums[CHAINS - 1] = J::join(sums[CHAINS - 1], rest);
+                sums[CHAINS - 1] = J::join(sums[CHAINS - 1], self.end(row, at, end));
             }
         }
     }

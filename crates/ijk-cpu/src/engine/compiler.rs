@@ -126,7 +126,7 @@ impl Compiler<'_> {
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
         let supported = Contraction::supports(task.dtype, (task.map, task.then), task.reduce);
-        if empty || !supported || is_nest(task) {
+        if empty || !supported || is_nest(task, self.target.level) {
             return self.nest(&contraction_nest(task), steps);
         }
         let program = select::contraction_program(task, self.buffers, self.target)?;

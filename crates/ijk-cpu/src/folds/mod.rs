@@ -23,7 +23,7 @@ use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use long::LongRows;
 use strips::Strips;
 
-pub(crate) use ijk_kernels::folds::LEAST;
+pub(crate) use ijk_kernels::folds::{LEAST, least_row};
 
 /// A prepared fold.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl FoldsProgram {
         let length = strips.elements();
         // One value is subtracted from all elements of a row.
         let centred = of != Of::Centre || strips.axes.iter().all(|(_, [_, other])| *other == 0);
-        if !plain || !centred || length < LEAST {
+        if !plain || !centred || length < kernel::least_row(level) {
             return None;
         }
         let size = t.size();

@@ -6,8 +6,24 @@ use ijk_types::{DType, Monoid};
 const MONOIDS: [Monoid; 3] = [Monoid::Add, Monoid::Max, Monoid::Min];
 const TERMS: [Term; 3] = [Term::Element, Term::Magnitude, Term::Square];
 const KINDS: [Of; 4] = [Of::One, Of::Centre, Of::Pair, Of::Product];
-const LENGTHS: [usize; 13] =
-    [16, 17, 31, 49, 63, 64, 65, 100, 127, PIECE, PIECE + 1, 3 * PIECE + 7, 40 * PIECE + 9];
+const LENGTHS: [usize; 16] = [
+    9,
+    12,
+    15,
+    16,
+    17,
+    31,
+    49,
+    63,
+    64,
+    65,
+    100,
+    127,
+    PIECE,
+    PIECE + 1,
+    3 * PIECE + 7,
+    40 * PIECE + 9,
+];
 
 /// Integers of either sign, small enough that all sums are exact.
 fn numbers(count: usize, seed: usize) -> Vec<f64> {
@@ -41,7 +57,8 @@ fn one_strip(length: usize, identity: u64) -> RowLayout<'static> {
 
 /// Folds rows of every kind by the kernels of an element type.
 fn agrees<T: Copy + Default + Into<f64>>(t: DType, level: Level, of_number: impl Fn(f64) -> T) {
-    const COUNT: usize = 3;
+    // More than as many as the lanes of a vector, whose folds are combined across lanes together.
+    const COUNT: usize = 37;
     for length in LENGTHS {
         let (x, other) = (numbers(COUNT * length, 0), numbers(COUNT * length, 3));
         let typed = |of: &[f64]| of.iter().map(|&n| of_number(n)).collect::<Vec<T>>();

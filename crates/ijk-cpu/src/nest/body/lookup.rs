@@ -102,6 +102,9 @@ impl Body<'_> {
             return Ok(None);
         }
         let plain = lookup.scale == 1 && still;
+        if !plain && self.shares_offsets(n, &lookup) {
+            return Ok(None);
+        }
         let t = match nest.body[lookup.numbers.0 as usize] {
             Node::Load(load) => nest.loads[load as usize].dtype,
             _ => DType::I64,
@@ -151,6 +154,25 @@ impl Body<'_> {
             }
         }
         bits.unwrap_or(0)
+    }
+
+    /// Returns true if other gathers have the same offsets, or the same gather in other tiles: those are computed once.
+    fn shares_offsets(&self, n: usize, lookup: &Lookup) -> bool {
+        let body = &self.lowering.nest.body;
+        let alike = |m: usize| {
+            Lookup::of(body, m)
+                .is_some_and(|other| (other.numbers, other.scale) == (lookup.numbers, lookup.scale))
+        };
+        let stands = |a: usize| match body[lookup.numbers.0 as usize] {
+            Node::Load(load) => self.geometry.loops[a].axis.loads[load as usize] == 0,
+            _ => false,
+        };
+        let moves = self
+            .steps_of(n)
+            .into_iter()
+            .enumerate()
+            .any(|(a, step)| step != 0 && !self.geometry.inner.contains(&a) && stands(a));
+        moves || (0..body.len()).any(|m| m != n && alike(m))
     }
 
     /// Returns true if the elements for all numbers below the end exist at all points.

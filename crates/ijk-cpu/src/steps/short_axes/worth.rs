@@ -1,7 +1,8 @@
 //! Selection of nests and contractions for the kernel of short axes.
 
 use crate::check::CheckedNest;
-use crate::folds::LEAST;
+use crate::folds::least_row;
+use ijk_kernels::simd::Level;
 use ijk_kernels::tuning::order::{
     BRIEF_POINTS, BRIEF_PRODUCT_POINTS, OUTER_PRODUCT_POINTS, OUTER_PRODUCT_RATIO,
     OUTER_PRODUCT_RUN, SHORT_AXES_BATCHED, SHORT_AXES_FEW, SHORT_AXES_FEW_STEPS,
@@ -64,20 +65,20 @@ pub(crate) fn scattered_elements(task: &Contraction) -> f64 {
 }
 
 /// Returns true if nests are faster for a contraction without an m or n for which packing would pay.
-pub(crate) fn is_nest(task: &Contraction) -> bool {
-    is_large_of_vector(task) || is_dot_of_tiles(task)
+pub(crate) fn is_nest(task: &Contraction, level: Level) -> bool {
+    is_large_of_vector(task, level) || is_dot_of_tiles(task)
 }
 
 /// Returns true for a large contraction of a vector that is no sum of products, or whose rows of k are shorter than those
 /// of folds.
-fn is_large_of_vector(task: &Contraction) -> bool {
+fn is_large_of_vector(task: &Contraction, level: Level) -> bool {
     let [m, n, k] = [Role::M, Role::N, Role::K].map(|role| task.extent(role));
     let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
     let in_row = |axis: &ContractionAxis| {
         let step = if m > 1 { axis.a } else { axis.b };
         axis.role == Role::K && axis.extent > 1 && step == 1
     };
-    let short = m.max(n) > 1 && k < LEAST as u64 && task.axes.iter().any(in_row);
+    let short = m.max(n) > 1 && k < least_row(level) as u64 && task.axes.iter().any(in_row);
     m.min(n) == 1 && (short || !task.is_product_sum()) && points > BRIEF_POINTS
 }
 
