@@ -4,6 +4,7 @@ use super::rejected::{contraction_reasons, nest_reasons};
 use super::{Reason, StepExplanation};
 use crate::engine::compiled::{CompileTarget, Compiled, compile};
 use crate::error::PlanError;
+use crate::folds::least_row;
 use crate::probe::{Bound, Costs, Work};
 use crate::steps::{ExecutableStep, Program};
 use ijk_kernels::simd::Level;
@@ -76,7 +77,10 @@ impl PlanSteps<'_> {
         let (threads, divided) = self.threads_for(nanoseconds);
         let choice = program.explain(threads);
         let mut reasons = match step {
-            Some(Step::Nest(nest)) => nest_reasons(nest, program, &self.compiled.buffers),
+            Some(Step::Nest(nest)) => {
+                let least_row = least_row(self.explainer.level);
+                nest_reasons(nest, program, &self.compiled.buffers, least_row)
+            }
             Some(Step::Contract(task)) => contraction_reasons(task, program),
             Some(_) => Vec::new(),
             None => vec![Reason::plain("the output is initialised before it is written in part")],

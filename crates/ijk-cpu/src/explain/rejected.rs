@@ -2,7 +2,6 @@
 
 use super::{Reason, Relation, limit};
 use crate::check::{CheckedNest, Layout, check_nest};
-use crate::folds::LEAST;
 use crate::steps::{ExecutableStep, Program};
 use ijk_kernels::tuning::order::{
     BRIEF_POINTS, BRIEF_PRODUCT_POINTS, DISJOINT_WINDOW_TAPS, SCATTER_SHORT_ROW,
@@ -12,13 +11,19 @@ use ijk_kernels::tuning::time::PERMUTE_POINTS;
 use ijk_plan::plan::{Contraction, Nest, Node, Role, Start};
 use ijk_types::Reducer;
 
-/// Reasons of a nest's kernel that follow from the nest.
-pub(super) fn nest_reasons(nest: &Nest, program: &Program, layouts: &[Layout]) -> Vec<Reason> {
+/// Reasons of a nest's kernel that follow from the nest. `least_row` is the least length of a row that is folded in
+/// registers.
+pub(super) fn nest_reasons(
+    nest: &Nest,
+    program: &Program,
+    layouts: &[Layout],
+    least_row: usize,
+) -> Vec<Reason> {
     let Ok(checked) = check_nest(nest, layouts) else { return Vec::new() };
     let all = match program {
         Program::Pair(_) => [brief(nest, &checked), None, None],
         Program::Nest(_) => [
-            too_many_taps(nest, &checked).or_else(|| fold_length(nest, &checked)),
+            too_many_taps(nest, &checked).or_else(|| fold_length(nest, &checked, least_row)),
             short_rows(nest, &checked),
             small_permutation(nest, &checked),
         ],
@@ -41,6 +46,10 @@ pub(super) fn contraction_reasons(task: &Contraction, program: &Program) -> Vec<
                 Reason::compared(thin, Relation::AtMost, limit!(SHORT_AXES_FEW), ""),
                 Reason::compared(("k", k), Relation::AtMost, limit!(SHORT_AXES_FEW_STEPS), then),
             ]
+        }
+        Program::Pair(_) if batch > 1 && m.max(n).max(k) > SHORT_AXES_BATCHED as usize => {
+            let text = "only batches are contiguous to each other: packing would read and write each element alone";
+            vec![Reason::plain(text)]
         }
         Program::Pair(_) if batch > 1 => {
             let largest = ("the largest of m, n and k", m.max(n).max(k));
@@ -109,7 +118,7 @@ fn too_many_taps(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
 }
 
 /// Rows that are too short to be folded in registers.
-fn fold_length(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
+fn fold_length(nest: &Nest, checked: &CheckedNest, least_row: usize) -> Option<Reason> {
     let folded = (0..nest.axes.len()).filter(|&a| nest.axes[a].reduced);
     let dense = |a: usize| nest.loads.first().is_some_and(|load| load.strides[a] == 1);
     let folds = matches!(nest.reduce, Some(Reducer::Monoid(_)))
@@ -118,8 +127,8 @@ fn fold_length(nest: &Nest, checked: &CheckedNest) -> Option<Reason> {
         && folded.clone().any(|a| dense(a) && checked.extents[a] > 1);
     let length = ("the row", folded.map(|a| checked.extents[a]).product::<usize>());
     let then = "it is reduced in tiles, not by a fold in registers";
-    (folds && length.1 < LEAST)
-        .then(|| Reason::compared(length, Relation::Below, ("LEAST", LEAST), then))
+    (folds && length.1 < least_row)
+        .then(|| Reason::compared(length, Relation::Below, ("least_row", least_row), then))
 }
 
 /// A combination with existing elements along rows that are too short.

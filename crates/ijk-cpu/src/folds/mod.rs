@@ -23,7 +23,7 @@ use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use long::LongRows;
 use strips::Strips;
 
-pub(crate) use ijk_kernels::folds::{LEAST, least_row};
+pub(crate) use ijk_kernels::folds::least_row;
 
 /// A prepared fold.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct FoldsProgram {
     /// The elements of a row.
     strips: Strips,
     kernel: FoldFn,
+    /// The least length of a row at its level.
+    least_row: usize,
     /// Set for rows that threads share.
     long: Option<LongRows>,
     /// Initial value of folds, as bits.
@@ -69,7 +71,7 @@ impl FoldsProgram {
         let length = strips.elements();
         // One value is subtracted from all elements of a row.
         let centred = of != Of::Centre || strips.axes.iter().all(|(_, [_, other])| *other == 0);
-        if !plain || !centred || length < kernel::least_row(level) {
+        if !plain || !centred || length < least_row(level) {
             return None;
         }
         let size = t.size();
@@ -93,6 +95,7 @@ impl FoldsProgram {
             long: LongRows::new((t, monoid), (&strips, of), level),
             strips,
             kernel: kernel::find(t, (monoid, term, of), level)?,
+            least_row: least_row(level),
             identity: scalar_bits(ijk_types::scalar::identity(monoid, t))[0],
             buffer: nest.loads[x].base.buffer.0 as usize,
             ahead: 0,
@@ -131,7 +134,7 @@ impl FoldsProgram {
         choice.because(Reason::compared(row, relation, limit, then)).because(Reason::compared(
             row,
             Relation::AtLeast,
-            ("LEAST", LEAST),
+            ("least_row", self.least_row),
             "it fills vectors",
         ))
     }

@@ -192,6 +192,9 @@ impl TileNest {
             Sink::Reduce(ReduceSpec { needed: Some(_), .. }) => {
                 "a block of outputs that all lack the condition is not reduced"
             }
+            Sink::Rows(rows) if rows.has_parts() => {
+                "positions are computed once for a row; unless they ascend, sums are added up in copies of the output"
+            }
             Sink::Rows(_) => "positions are computed once for a row, and rows are prefetched",
             _ => return None,
         };

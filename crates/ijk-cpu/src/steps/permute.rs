@@ -7,7 +7,7 @@ use crate::origin::Origin;
 use crate::runtime::threads::Workers;
 use ijk_kernels::lines::LINE;
 use ijk_kernels::simd::Level;
-use ijk_kernels::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS};
+use ijk_kernels::tuning::time::{PERMUTE_ELEMENT, PERMUTE_POINTS, PERMUTE_STREAMED_RUN_BYTES};
 use ijk_plan::plan::{Nest, Node};
 
 /// A prepared permutation.
@@ -51,14 +51,15 @@ impl PermuteProgram {
             Some(ShortAxis { extent: checked.extents[a], to, from })
         };
         let axes = merged(kept.map(axis).collect::<Option<Vec<_>>>()?);
-        if !are_short(&axes, size) {
+        let streams = layouts.get(nest.store.base.buffer.0 as usize)?.streams;
+        if !are_short(&axes, size, if streams { PERMUTE_STREAMED_RUN_BYTES } else { LINE / 2 }) {
             return None;
         }
         Some(Self {
             from: Origin::new(load.base, size),
             to: Origin::new(nest.store.base, size),
             places: Places::new(&axes, size, level)?,
-            streams: layouts.get(nest.store.base.buffer.0 as usize)?.streams,
+            streams,
             points,
             cost: points as f64 * PERMUTE_ELEMENT,
         })
@@ -113,15 +114,16 @@ struct PermuteSides {
 // SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for PermuteSides {}
 
-/// Returns true if loops along the innermost axes of either side are short.
-fn are_short(axes: &[ShortAxis], size: usize) -> bool {
+/// Returns true if loops along the innermost axes of either side are short: along one of both sides, shorter than `run`
+/// bytes.
+fn are_short(axes: &[ShortAxis], size: usize, run: usize) -> bool {
     let step = size as isize;
     let inner = |of: fn(&ShortAxis) -> isize| axes.iter().position(|axis| of(axis) == step);
     let bytes = |at: usize| axes[at].extent.saturating_mul(size);
     match (inner(|axis| axis.to), inner(|axis| axis.from)) {
         _ if axes.iter().any(|axis| axis.from == 0) => false,
         // Windows overlap: several axes may be contiguous on the side that is read, that of rows among them.
-        (Some(to), _) if axes[to].from == step => bytes(to) < LINE / 2,
+        (Some(to), _) if axes[to].from == step => bytes(to) < run,
         (Some(to), Some(from)) => bytes(to).min(bytes(from)) < LINE,
         _ => false,
     }
@@ -162,10 +164,16 @@ mod tests {
 
     #[test]
     fn long_runs_are_not_short() {
-        assert!(are_short(&axes([(3, 4, 4), (5, 60, 12), (5, 12, 60)]), 4), "three floats");
-        assert!(!are_short(&axes([(64, 4, 4), (5, 1280, 256), (5, 256, 1280)]), 4), "lines");
-        assert!(!are_short(&axes([(64, 4, 256), (64, 256, 4)]), 4), "a square");
-        assert!(are_short(&axes([(64, 4, 12), (3, 256, 4)]), 4), "three columns");
-        assert!(!are_short(&axes([(2, 4, 0), (64, 8, 4)]), 4), "copies of an element");
+        assert!(
+            are_short(&axes([(3, 4, 4), (5, 60, 12), (5, 12, 60)]), 4, LINE / 2),
+            "three floats"
+        );
+        assert!(
+            !are_short(&axes([(64, 4, 4), (5, 1280, 256), (5, 256, 1280)]), 4, LINE / 2),
+            "lines"
+        );
+        assert!(!are_short(&axes([(64, 4, 256), (64, 256, 4)]), 4, LINE / 2), "a square");
+        assert!(are_short(&axes([(64, 4, 12), (3, 256, 4)]), 4, LINE / 2), "three columns");
+        assert!(!are_short(&axes([(2, 4, 0), (64, 8, 4)]), 4, LINE / 2), "copies of an element");
     }
 }

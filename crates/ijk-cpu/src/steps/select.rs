@@ -17,7 +17,7 @@ use crate::steps::short_axes::{
 use crate::steps::window::WindowProgram;
 use ijk_kernels::simd::Level;
 use ijk_kernels::tuning::order::{
-    BRIEF_POINTS, PACKED_ELEMENT, SCATTERED_ELEMENT, SHORT_AXES_COPY_READS,
+    BRIEF_POINTS, GEMM_SETUP, PACKED_ELEMENT, SCATTERED_ELEMENT, SHORT_AXES_COPY_READS,
 };
 use ijk_plan::plan::{Contraction, Nest, Role};
 
@@ -158,7 +158,7 @@ fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fau
     }
     let gemm = task.prepare()?;
     let packing = match thin {
-        true => PACKED_ELEMENT * (m + n) * k,
+        true => GEMM_SETUP + PACKED_ELEMENT * (m + n) * k,
         false => SCATTERED_ELEMENT * scattered,
     };
     let faster = short.cost() < gemm.typical_cost() + packing;

@@ -183,6 +183,9 @@ pub const OUTER_PRODUCT_RATIO: usize = 16;
 /// Time in nanoseconds of packing an element for few rows or columns.
 pub const PACKED_ELEMENT: f64 = 0.5;
 
+/// Time in nanoseconds of the setup of a GEMM, beside which few products count for nothing.
+pub const GEMM_SETUP: f64 = 1000.0;
+
 /// Time in nanoseconds of an element that GEMM packs or writes alone, since others of its line are in other batches.
 pub const SCATTERED_ELEMENT: f64 = 2.0;
 

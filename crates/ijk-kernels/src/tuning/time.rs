@@ -199,6 +199,9 @@ pub const WINDOW_ROWS: usize = 16;
 
 /// Fewest elements of a blocked permutation; smaller boxes are copied by loops.
 pub const PERMUTE_POINTS: usize = 1024;
+/// Runs on both sides below which a permutation is blocked if its result is written with non-temporal stores: loops write
+/// few lines of a run at a time. Others are as fast from half a line on.
+pub const PERMUTE_STREAMED_RUN_BYTES: usize = 512;
 
 /// Elements that are tested for infinities between two checks for an early exit.
 pub const FINITE_PIECE: usize = 4096;
