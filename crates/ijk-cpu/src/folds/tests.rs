@@ -1,4 +1,4 @@
-use super::kernel::{RowLayout, Tensors, find};
+use super::kernel::{LEAST, RowLayout, Tensors, find};
 use super::*;
 use ijk_kernels::tuning::order::{ROW_FOLD_PART, ROW_FOLD_PIECE as PIECE};
 use ijk_types::{DType, Monoid};

@@ -32,14 +32,14 @@ pub struct Table {
 pub type LookupKernel = unsafe fn(n: usize, dst: *mut u8, numbers: *const u8, table: &Table);
 
 /// An integer by which elements are looked up.
-pub trait Number: Copy {
+pub trait TableNumber: Copy {
     /// The number, from 2⁶³ on if it is negative.
     fn unsigned(self) -> u64;
 }
 
 macro_rules! numbers {
     ($($t:ty),*) => {$(
-        impl Number for $t {
+        impl TableNumber for $t {
             #[inline(always)]
             fn unsigned(self) -> u64 {
                 self as i64 as u64
@@ -52,7 +52,7 @@ numbers!(u8, u16, i32, i64);
 /// # Safety
 /// As for [`LookupKernel`].
 #[inline(always)]
-unsafe fn lookup<N: Number, W: Word, const PLAIN: bool>(
+unsafe fn lookup<N: TableNumber, W: Word, const PLAIN: bool>(
     n: usize,
     dst: *mut u8,
     numbers: *const u8,
@@ -89,7 +89,7 @@ unsafe fn lookup<N: Number, W: Word, const PLAIN: bool>(
 /// # Safety
 /// There are `n` numbers.
 #[inline(always)]
-unsafe fn all_below<N: Number>(n: usize, numbers: *const N, end: u64) -> bool {
+unsafe fn all_below<N: TableNumber>(n: usize, numbers: *const N, end: u64) -> bool {
     let mut outside = false;
     for i in 0..n {
         // SAFETY: `i < n`.
@@ -101,7 +101,7 @@ unsafe fn all_below<N: Number>(n: usize, numbers: *const N, end: u64) -> bool {
 /// # Safety
 /// As for [`LookupKernel`]; all numbers are below the end unless `TESTS`. If `PLAIN`, the scale is 1, and the step 0.
 #[inline(always)]
-unsafe fn part_of<N: Number, W: Word, const PLAIN: bool, const TESTS: bool>(
+unsafe fn part_of<N: TableNumber, W: Word, const PLAIN: bool, const TESTS: bool>(
     n: usize,
     dst: *mut W,
     numbers: *const N,
@@ -127,7 +127,7 @@ unsafe fn part_of<N: Number, W: Word, const PLAIN: bool, const TESTS: bool>(
 }
 
 leveled!(
-    lookup_at, lookup, [N: Number, W: Word, const PLAIN: bool], [N, W, PLAIN],
+    lookup_at, lookup, [N: TableNumber, W: Word, const PLAIN: bool], [N, W, PLAIN],
     (n: usize, dst: *mut u8, numbers: *const u8, table: &Table) -> ()
 );
 
@@ -147,7 +147,7 @@ pub fn looked_up(
     }
 }
 
-fn of_words<N: Number>(elements: DType, plain: bool, level: Level) -> Option<LookupKernel> {
+fn of_words<N: TableNumber>(elements: DType, plain: bool, level: Level) -> Option<LookupKernel> {
     Some(match (elements.size(), plain) {
         (4, true) => lookup_at::<N, u32, true>(level),
         (4, false) => lookup_at::<N, u32, false>(level),
