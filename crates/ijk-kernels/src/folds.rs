@@ -8,6 +8,7 @@ use crate::tuning::order::ROW_FOLD_PIECE;
 use combine::{Add, Combiner, FloatKind, IntegerKind, Kind, Max, Min};
 use ijk_types::{DType, Monoid};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Function of each value that is folded.
@@ -155,6 +156,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
             let identity = V::splat(simd, identity);
             let length = self.rows.length;
             let one_piece = self.rows.strips.len() * length <= ROW_FOLD_PIECE;
+            let pieces = (one_piece, (ROW_FOLD_PIECE / length.max(1)).max(1));
             let short = self.rows.axes.is_empty() && length < CHAINS * V::LANES;
             let [x_step, other_step, step] = self.rows.steps;
             let dense = step == size_of::<V::Element>() as isize;
@@ -171,7 +173,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
                     let row = Row { x: at.x.cast(), other, centre };
                     *fold = match short {
                         true => self.short(row, length, identity),
-                        false => self.row(row, identity, one_piece),
+                        false => self.row(row, identity, pieces),
                     };
                     at = at.further([x_step, other_step, 0]);
                 }
@@ -192,20 +194,16 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
 impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     Folds<'_, V, K, J, TERM, OF>
 {
-    /// Fold of a row, not yet across lanes: of pieces, combined pairwise, unless it is one.
+    /// Fold of a row, not yet across lanes: of pieces, combined pairwise, unless it is one. Pieces have `together` strips,
+    /// or parts of a strip.
     ///
     /// # Safety
     /// As for [`FoldFn`], for that row.
     #[inline(always)]
-    unsafe fn row(&self, row: Row<V>, identity: V, one_piece: bool) -> V {
+    unsafe fn row(&self, row: Row<V>, identity: V, (one_piece, together): (bool, usize)) -> V {
         let RowLayout { length, ref strips, .. } = *self.rows;
-        if one_piece {
-            // SAFETY: guaranteed by the caller.
-            return unsafe { self.piece(row, strips.clone(), 0..length, identity) };
-        }
-        let together = (ROW_FOLD_PIECE / length).max(1);
         // Binary counter: bit `level` of `taken` is set if the level has a fold of `1 << level` pieces.
-        let mut levels = [identity; usize::BITS as usize];
+        let mut levels = [const { MaybeUninit::<V>::uninit() }; usize::BITS as usize];
         let mut taken = 0usize;
         for first in strips.clone().step_by(together) {
             let strips = first..strips.end.min(first + together);
@@ -213,15 +211,20 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
                 let part = start..length.min(start + ROW_FOLD_PIECE);
                 // SAFETY: guaranteed by the caller.
                 let mut fold = unsafe { self.piece(row, strips.clone(), part, identity) };
-                for level in levels.iter().take(taken.trailing_ones() as usize) {
-                    fold = J::join(*level, fold);
+                if one_piece {
+                    return fold;
                 }
-                levels[taken.trailing_ones() as usize] = fold;
+                for level in levels.iter().take(taken.trailing_ones() as usize) {
+                    // SAFETY: the bits of these levels are set.
+                    fold = J::join(unsafe { level.assume_init() }, fold);
+                }
+                levels[taken.trailing_ones() as usize].write(fold);
                 taken += 1;
             }
         }
         let held = (0..usize::BITS as usize).filter(|level| taken >> level & 1 == 1);
-        let held = held.map(|level| levels[level]);
+        // SAFETY: the bits of these levels are set.
+        let held = held.map(|level| unsafe { levels[level].assume_init() });
         held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
     }
 
