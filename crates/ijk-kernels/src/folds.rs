@@ -3,9 +3,9 @@
 mod combine;
 
 use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
-use crate::simd::{Kernel, Level, Number, Simd};
+use crate::simd::{Floats, Integers, Kernel, Level, Number, Simd};
 use crate::tuning::order::ROW_FOLD_PIECE;
-use combine::{Add, Combiner, FloatKind, IntegerKind, Kind, Max, Min};
+use combine::{Add, Combiner, Kind, Max, Min};
 use ijk_types::{DType, Monoid};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -194,6 +194,9 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8> Kernel
 impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     Folds<'_, V, K, J, TERM, OF>
 {
+    /// True if the other operand has an element for each of a row.
+    const PAIRED: bool = OF == Of::Pair as u8 || OF == Of::Product as u8;
+
     /// Fold of a row, not yet across lanes: of pieces, combined pairwise, unless it is one. Pieces have `together` strips,
     /// or parts of a strip.
     ///
@@ -348,8 +351,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     unsafe fn term(&self, row: Row<V>, at: usize) -> V {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
-            let other = if paired { V::load(row.other.add(at)) } else { row.centre };
+            let other = if Self::PAIRED { V::load(row.other.add(at)) } else { row.centre };
             term::<V, K, TERM, OF>(V::load(row.x.add(at)), other)
         }
     }
@@ -365,8 +367,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
             let simd = V::Simd::assume();
             let read =
                 |from: *const V::Element| V::splat(simd, from.read()).load_partial_or(from, count);
-            let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
-            let other = if paired { read(row.other) } else { row.centre };
+            let other = if Self::PAIRED { read(row.other) } else { row.centre };
             term::<V, K, TERM, OF>(read(row.x), other)
         }
     }
@@ -380,9 +381,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
         // SAFETY: guaranteed by the caller; there is room for a vector.
         unsafe {
             let other = match OF {
-                _ if OF == Of::Pair as u8 || OF == Of::Product as u8 => {
-                    V::load_partial(row.other.add(at), count)
-                }
+                _ if Self::PAIRED => V::load_partial(row.other.add(at), count),
                 _ if OF == Of::Centre as u8 => {
                     V::load_partial([row.other.read(); LEAST].as_ptr(), count)
                 }
@@ -427,12 +426,12 @@ impl Kernel for Find {
             return None;
         }
         match self.t {
-            DType::F32 => self.joined::<S::F32, FloatKind>(),
-            DType::F64 => self.joined::<S::F64, FloatKind>(),
+            DType::F32 => self.joined::<S::F32, Floats>(),
+            DType::F64 => self.joined::<S::F64, Floats>(),
             // The magnitude of the minimum overflows; integers use tiles instead.
             _ if self.how.1 == Term::Magnitude => None,
-            DType::I32 => self.joined::<S::I32, IntegerKind>(),
-            DType::I64 => self.joined::<S::I64, IntegerKind>(),
+            DType::I32 => self.joined::<S::I32, Integers>(),
+            DType::I64 => self.joined::<S::I64, Integers>(),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Rows of outputs: each output combines its taps in turn, in registers.
 
-use crate::simd::{Float, Kernel, Level, Number, Simd};
+use crate::simd::{Extremes, Float, Floats, Integers, Kernel, Level, Number, Simd};
 use ijk_types::{BinaryOp, DType, Monoid};
 use std::marker::PhantomData;
 
@@ -40,45 +40,24 @@ trait TapStep<V> {
     fn combine(sum: V, x: V) -> V;
 }
 
-/// Order of elements, and deinterleaving: floats propagate NaN.
-trait TapType<V> {
+/// Deinterleaving.
+trait TapType<V>: Extremes<V> {
     /// True if [`evens`](Self::evens) is implemented.
     const EVENS: bool;
-    fn most(x: V, y: V) -> V;
-    fn least(x: V, y: V) -> V;
     /// The elements at even positions of two vectors.
     fn evens(low: V, high: V) -> V;
 }
 
-struct FloatTaps;
-struct IntegerTaps;
-
-impl<V: Float> TapType<V> for FloatTaps {
+impl<V: Float> TapType<V> for Floats {
     const EVENS: bool = true;
-    #[inline(always)]
-    fn most(x: V, y: V) -> V {
-        x.max_nan(y)
-    }
-    #[inline(always)]
-    fn least(x: V, y: V) -> V {
-        x.min_nan(y)
-    }
     #[inline(always)]
     fn evens(low: V, high: V) -> V {
         low.deinterleave(high).0
     }
 }
 
-impl<V: Number> TapType<V> for IntegerTaps {
+impl<V: Number> TapType<V> for Integers {
     const EVENS: bool = false;
-    #[inline(always)]
-    fn most(x: V, y: V) -> V {
-        x.max(y)
-    }
-    #[inline(always)]
-    fn least(x: V, y: V) -> V {
-        x.min(y)
-    }
     #[inline(always)]
     fn evens(low: V, _: V) -> V {
         low
@@ -307,10 +286,10 @@ impl Kernel for FindWindow {
             return None;
         }
         match self.t {
-            DType::F32 => self.of::<S::F32, FloatTaps>(),
-            DType::F64 => self.of::<S::F64, FloatTaps>(),
-            DType::I32 => self.of::<S::I32, IntegerTaps>(),
-            DType::I64 => self.of::<S::I64, IntegerTaps>(),
+            DType::F32 => self.of::<S::F32, Floats>(),
+            DType::F64 => self.of::<S::F64, Floats>(),
+            DType::I32 => self.of::<S::I32, Integers>(),
+            DType::I64 => self.of::<S::I64, Integers>(),
             _ => None,
         }
     }

@@ -164,16 +164,11 @@ mod tests {
 
     #[test]
     fn long_runs_are_not_short() {
-        assert!(
-            are_short(&axes([(3, 4, 4), (5, 60, 12), (5, 12, 60)]), 4, LINE / 2),
-            "three floats"
-        );
-        assert!(
-            !are_short(&axes([(64, 4, 4), (5, 1280, 256), (5, 256, 1280)]), 4, LINE / 2),
-            "lines"
-        );
-        assert!(!are_short(&axes([(64, 4, 256), (64, 256, 4)]), 4, LINE / 2), "a square");
-        assert!(are_short(&axes([(64, 4, 12), (3, 256, 4)]), 4, LINE / 2), "three columns");
-        assert!(!are_short(&axes([(2, 4, 0), (64, 8, 4)]), 4, LINE / 2), "copies of an element");
+        let are_short = |axes: &[ShortAxis]| super::are_short(axes, 4, LINE / 2);
+        assert!(are_short(&axes([(3, 4, 4), (5, 60, 12), (5, 12, 60)])), "three floats");
+        assert!(!are_short(&axes([(64, 4, 4), (5, 1280, 256), (5, 256, 1280)])), "lines");
+        assert!(!are_short(&axes([(64, 4, 256), (64, 256, 4)])), "a square");
+        assert!(are_short(&axes([(64, 4, 12), (3, 256, 4)])), "three columns");
+        assert!(!are_short(&axes([(2, 4, 0), (64, 8, 4)])), "copies of an element");
     }
 }

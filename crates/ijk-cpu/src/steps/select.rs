@@ -91,13 +91,32 @@ impl ContractionTask<'_> {
         let prepared = self.gemm.take();
         prepared.or_else(|| ContractProgram::new(self.task, level, costs)).ok_or(Fault::Types)
     }
+
+    /// The kernel of short axes by one of its constructors.
+    fn short_axes(
+        &self,
+        of: fn(&Nest, &CheckedNest, Level) -> Option<ShortAxesProgram>,
+    ) -> Result<Option<ShortAxesProgram>, Fault> {
+        let nest = contraction_nest(self.task);
+        let checked = check_nest(&nest, self.buffers)?;
+        Ok(of(&nest, &checked, self.target.level))
+    }
+
+    /// The kernel of short axes, if it takes less time than GEMM with `more` nanoseconds that its estimate lacks.
+    fn if_faster(&mut self, short: ShortAxesProgram, more: f64) -> Result<Option<Program>, Fault> {
+        let gemm = self.prepare()?;
+        let faster = short.cost() < gemm.typical_cost() + more;
+        self.gemm = Some(gemm);
+        Ok(faster.then(|| short.into()))
+    }
 }
 
 /// A candidate for contractions: its program, if it takes the contraction.
 type ContractionCandidate = fn(&mut ContractionTask<'_>) -> Result<Option<Program>, Fault>;
 
 /// Candidates for contractions.
-const CONTRACTIONS: &[ContractionCandidate] = &[row_folds, unpacked, few_short_axes, gemm];
+const CONTRACTIONS: &[ContractionCandidate] =
+    &[row_folds, unpacked, few_short_axes, contiguous_batches, gemm];
 
 /// The program of a checked contraction that is not empty, and has microkernels.
 pub(crate) fn contraction_program(
@@ -139,31 +158,27 @@ fn unpacked(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
 
 /// The kernel of short axes, where packing does not pay.
 fn few_short_axes(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
-    let thin = is_thin(task.task);
-    let scattered = if task.task.is_product_sum() { scattered_elements(task.task) } else { 0.0 };
-    if !thin && scattered == 0.0 {
+    if !is_thin(task.task) {
         return Ok(None);
     }
-    let nest = contraction_nest(task.task);
-    let checked = check_nest(&nest, task.buffers)?;
-    let program = if thin { ShortAxesProgram::new } else { ShortAxesProgram::of_any };
-    let Some(short) = program(&nest, &checked, task.target.level) else {
-        return Ok(None);
-    };
+    let Some(short) = task.short_axes(ShortAxesProgram::new)? else { return Ok(None) };
     let [batch, m, n, k] =
         [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.task.extent(role) as f64);
     // The estimate of GEMM includes neither the setup of batches nor packing.
-    if batch > 1.0 && thin {
+    if batch > 1.0 {
         return Ok(Some(short.into()));
     }
-    let gemm = task.prepare()?;
-    let packing = match thin {
-        true => GEMM_SETUP + PACKED_ELEMENT * (m + n) * k,
-        false => SCATTERED_ELEMENT * scattered,
-    };
-    let faster = short.cost() < gemm.typical_cost() + packing;
-    task.gemm = Some(gemm);
-    Ok(faster.then(|| short.into()))
+    task.if_faster(short, GEMM_SETUP + PACKED_ELEMENT * (m + n) * k)
+}
+
+/// The kernel of short axes along batches, where only these are contiguous to each other.
+fn contiguous_batches(task: &mut ContractionTask<'_>) -> Result<Option<Program>, Fault> {
+    let scattered = scattered_elements(task.task);
+    if scattered == 0.0 || is_thin(task.task) || !task.task.is_product_sum() {
+        return Ok(None);
+    }
+    let Some(short) = task.short_axes(ShortAxesProgram::of_any)? else { return Ok(None) };
+    task.if_faster(short, SCATTERED_ELEMENT * scattered)
 }
 
 /// GEMM.

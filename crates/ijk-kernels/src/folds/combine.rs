@@ -1,37 +1,22 @@
 //! Combination of terms, and of the lanes of vectors.
 
 use super::LEAST;
-use crate::simd::{Float, Number};
+use crate::simd::{Extremes, Float, Floats, Integers, Number};
 use std::marker::PhantomData;
 
-/// Operations that differ between floats and integers.
-pub(super) trait Kind<V: Number> {
+/// Further operations that differ between floats and integers, which wrap.
+pub(super) trait Kind<V: Number>: Extremes<V> {
     fn magnitude(x: V) -> V;
-    fn most(x: V, y: V) -> V;
-    fn least(x: V, y: V) -> V;
     /// Fold of all lanes.
     fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element;
     /// Folds of all lanes of as many vectors as there are lanes, in the same order.
     fn across_all(all: &mut [V; LEAST], join: impl Fn(V, V) -> V) -> V;
 }
 
-/// Floats propagate NaN.
-pub(super) struct FloatKind;
-/// Integers wrap.
-pub(super) struct IntegerKind;
-
-impl<V: Float> Kind<V> for FloatKind {
+impl<V: Float> Kind<V> for Floats {
     #[inline(always)]
     fn magnitude(x: V) -> V {
         x.abs()
-    }
-    #[inline(always)]
-    fn most(x: V, y: V) -> V {
-        x.max_nan(y)
-    }
-    #[inline(always)]
-    fn least(x: V, y: V) -> V {
-        x.min_nan(y)
     }
     #[inline(always)]
     fn across(mut x: V, join: impl Fn(V, V) -> V) -> V::Element {
@@ -54,18 +39,10 @@ impl<V: Float> Kind<V> for FloatKind {
     }
 }
 
-impl<V: Number> Kind<V> for IntegerKind {
+impl<V: Number> Kind<V> for Integers {
     #[inline(always)]
     fn magnitude(x: V) -> V {
         x
-    }
-    #[inline(always)]
-    fn most(x: V, y: V) -> V {
-        x.max(y)
-    }
-    #[inline(always)]
-    fn least(x: V, y: V) -> V {
-        x.min(y)
     }
     #[inline(always)]
     fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element {

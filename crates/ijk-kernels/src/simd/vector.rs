@@ -113,6 +113,41 @@ pub trait Float: Number<Element: From<u8> + Neg<Output = Self::Element>> {
     fn deinterleave(self, right: Self) -> (Self, Self);
 }
 
+/// Maxima and minima of elements of a kind, in which floats propagate NaN.
+pub(crate) trait Extremes<V> {
+    /// Lane-wise maximum.
+    fn most(x: V, y: V) -> V;
+    /// Lane-wise minimum.
+    fn least(x: V, y: V) -> V;
+}
+
+/// Floats.
+pub(crate) struct Floats;
+/// Integers.
+pub(crate) struct Integers;
+
+impl<V: Float> Extremes<V> for Floats {
+    #[inline(always)]
+    fn most(x: V, y: V) -> V {
+        x.max_nan(y)
+    }
+    #[inline(always)]
+    fn least(x: V, y: V) -> V {
+        x.min_nan(y)
+    }
+}
+
+impl<V: Number> Extremes<V> for Integers {
+    #[inline(always)]
+    fn most(x: V, y: V) -> V {
+        x.max(y)
+    }
+    #[inline(always)]
+    fn least(x: V, y: V) -> V {
+        x.min(y)
+    }
+}
+
 /// Bitwise operations.
 pub trait Bits: Vector {
     /// Bitwise and.

@@ -137,8 +137,8 @@ pub const SMALL_BYTES: usize = 2 * L1;
 /// and for rhs if it is streamed only once.
 pub const SMALL_RHS_ONCE_BYTES: usize = L2 / 8;
 
-/// Most steps of k for which several groups of rows share such an rhs, its columns may be strided, and few rows fill lanes
-/// in spite of those that stay empty: it is read as so many streams, and packing it would not pay for few products.
+/// Largest k for which groups of rows share an rhs with strided columns, and for which few rows are a vector with idle
+/// lanes: rhs is read as k streams, which costs less than packing it for few products.
 pub const SMALL_NARROW_STEPS: usize = 64;
 
 /// Fewest columns that amortise a copy of lhs.

@@ -315,7 +315,8 @@ pub const FOLDED_ROWS: usize = 8;
 /// of its predecessor.
 pub const NARROW_ROW: usize = 64;
 
-/// Indices that are compared with a window between two prefetches: so many that the loop is not unrolled to scalar code.
+/// Indices that are compared with a window between two prefetches. The compiler unrolls shorter loops of constant length
+/// completely, to scalar code.
 pub const COMPARED_INDICES: usize = 128;
 /// Least points of a row at whose points elements are looked up at different places: a kernel is called for each row.
 pub const LOOKUP_ROW: usize = 16;
