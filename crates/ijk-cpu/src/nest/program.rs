@@ -212,9 +212,8 @@ pub(super) struct LookupSpec {
     /// The numbers, one for each point, and the bytes of one.
     pub(super) numbers: Slot,
     pub(super) number_size: usize,
+    /// The places of the number 0.
     pub(super) array: Place,
-    /// Elements from the place of a point to that of the next along each axis of a tile, for the same number.
-    pub(super) inner: Few<i64>,
     /// Bytes of an element.
     pub(super) size: usize,
     /// First number that has no element.

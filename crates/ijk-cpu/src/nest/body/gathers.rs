@@ -23,8 +23,13 @@ impl Body<'_> {
 
     /// Strides along each loop of a node that computes an index or a position.
     pub(super) fn steps_of(&self, n: usize) -> Vec<i64> {
-        let which = self.lowering.nest.body[..n].iter().filter(|n| is_index(n)).count();
+        let which = self.index_of(n);
         self.geometry.loops.iter().map(|l| l.axis.indices[which]).collect()
+    }
+
+    /// Number of a node among those that compute an index or a position.
+    pub(super) fn index_of(&self, n: usize) -> usize {
+        self.lowering.nest.body[..n].iter().filter(|n| is_index(n)).count()
     }
 
     /// Offsets of elements along loops: affine strides plus computed offsets.

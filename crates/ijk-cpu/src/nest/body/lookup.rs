@@ -2,7 +2,9 @@
 //! instruction compares, scales and reads, where the general form computes 64-bit offsets and tests them again.
 
 use super::{Body, Operand, binary_of};
+use crate::Few;
 use crate::error::Fault;
+use crate::nest::geometry::Axis;
 use crate::nest::lower::place;
 use crate::nest::program::{Instruction, LookupSpec, OffsetCheck, Over};
 use crate::nest::scalar_bits;
@@ -60,9 +62,9 @@ pub(super) fn filled(nodes: &[Node], n: usize) -> Option<NodeId> {
 }
 
 /// The conditions that a mask combines; `None` if there are many.
-fn conditions(nodes: &[Node], mask: NodeId) -> Option<Vec<NodeId>> {
+fn conditions(nodes: &[Node], mask: NodeId) -> Option<Few<NodeId>> {
     const MOST: usize = 16;
-    let (mut found, mut open) = (Vec::new(), vec![mask]);
+    let (mut found, mut open) = (Few::new(), Few::from_iter([mask]));
     while let Some(id) = open.pop() {
         match binary_of(nodes, id, BinaryOp::And) {
             Some((x, y)) => open.extend([x, y]),
@@ -96,8 +98,7 @@ impl Body<'_> {
         };
         let row = self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile);
         let steps = self.steps_of(n);
-        let inner: Vec<i64> = self.geometry.inner.iter().map(|&a| steps[a]).collect();
-        let still = inner.iter().all(|&step| step == 0);
+        let still = self.geometry.inner.iter().all(|&a| steps[a] == 0);
         if !(still || row >= LOOKUP_ROW) || !self.has_elements(n, &lookup) {
             return Ok(None);
         }
@@ -116,10 +117,9 @@ impl Body<'_> {
         if numbers.over != Over::Points {
             return Ok(None);
         }
-        let mut array = place(self.lowering, self.geometry, *base, |_| 0);
-        for (stride, &step) in array.strides.iter_mut().zip(&steps) {
-            *stride = (step as isize).wrapping_mul(dtype.size() as isize);
-        }
+        let which = self.index_of(n);
+        let along = |axis: &Axis| axis.indices[which] as isize;
+        let array = place(self.lowering, self.geometry, *base, along);
         let (dst, fill) = (self.register(*dtype, Over::Points)?, self.fill(n));
         self.push(Instruction::Lookup(Box::new(LookupSpec {
             kernel,
@@ -127,7 +127,6 @@ impl Body<'_> {
             numbers: numbers.slot,
             number_size: t.size(),
             array,
-            inner: inner.into(),
             size: dtype.size(),
             end: lookup.end,
             scale: lookup.scale,

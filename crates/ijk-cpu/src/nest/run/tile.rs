@@ -414,7 +414,7 @@ impl<'a> Worker<'a> {
                 let numbers = self.slots[lookup.numbers as usize].cast_const();
                 let dst = self.slots[lookup.dst as usize];
                 // SAFETY: the numbers are loaded or computed; lowering proved that the elements for valid ones exist.
-                unsafe { lookup.run((&self.extents, &lookup.inner), dst, numbers, first) };
+                unsafe { lookup.run(&self.extents, dst, numbers, first) };
             }
             Instruction::Gather { dst, offsets, array, moves, range, over } => {
                 let n = self.count(*over);
