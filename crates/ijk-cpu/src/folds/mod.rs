@@ -60,7 +60,15 @@ impl FoldsProgram {
             several.into_iter().partition(|&a| nest.axes[a].reduced);
         let inner = |&axis: &usize| Some((axis, operands(nest, axis)?));
         let (inner, (term, of, x, other)) = folded.iter().find_map(inner)?;
-        let strips = Strips::new(nest, checked, (&folded, inner), [Some(x), other])?;
+        let size = t.size();
+        // Strides in bytes in `x` and in the other operand.
+        let steps = |a: usize| {
+            let of = |load: usize| nest.loads[load].strides[a].checked_mul(size as isize);
+            Some([of(x)?, other.map_or(Some(0), of)?])
+        };
+        let strip = |&a: &usize| Some((checked.extents[a], steps(a)?));
+        let outer = folded.iter().filter(|&&a| a != inner);
+        let strips = Strips::new(strip(&inner)?, outer.map(strip).collect::<Option<_>>()?)?;
         let plain = nest.start == Start::Covered
             && nest.store.offset.is_none()
             && !nest.sequential
@@ -74,12 +82,12 @@ impl FoldsProgram {
         if !plain || !centred || length < least_row(level) {
             return None;
         }
-        let size = t.size();
-        let bytes = |stride: isize| stride.checked_mul(size as isize);
         let axis = |&a: &usize| {
-            let of = |load: usize| bytes(nest.loads[load].strides[a]);
-            let steps = [of(x)?, other.map_or(Some(0), of)?, bytes(nest.store.strides[a])?];
-            Some((checked.extents[a], steps))
+            let [x, other] = steps(a)?;
+            Some((
+                checked.extents[a],
+                [x, other, nest.store.strides[a].checked_mul(size as isize)?],
+            ))
         };
         let rows = kept.iter().map(axis).collect::<Option<Vec<_>>>()?;
         if !strips.are_near(&rows, size) {

@@ -2,9 +2,7 @@
 
 use super::kernel::{LEAST, StripAxis};
 use crate::Few;
-use crate::check::CheckedNest;
 use ijk_kernels::tuning::order::{ROW_FOLD_APART, ROW_FOLD_NEAR_BYTES, ROW_FOLD_STRIP};
-use ijk_plan::plan::Nest;
 
 /// The strips of each row.
 #[derive(Clone, Debug)]
@@ -16,24 +14,10 @@ pub(super) struct Strips {
 }
 
 impl Strips {
-    /// The strips along the folded axes, of which `inner` is innermost, with their strides in bytes in the loads.
-    pub(super) fn new(
-        nest: &Nest,
-        checked: &CheckedNest,
-        (folded, inner): (&[usize], usize),
-        loads: [Option<usize>; 2],
-    ) -> Option<Self> {
-        let size = nest.store.dtype.size() as isize;
-        let steps = |axis: usize| -> Option<[isize; 2]> {
-            let of = |load: usize| nest.loads[load].strides[axis].checked_mul(size);
-            let [x, other] = loads.map(|load| load.map_or(Some(0), of));
-            Some([x?, other?])
-        };
-        let axis = |&axis: &usize| Some((checked.extents[axis], steps(axis)?));
-        let outer = folded.iter().filter(|&&axis| axis != inner);
-        let mut outer = outer.map(axis).collect::<Option<Few<StripAxis>>>()?;
+    /// The strips along some axes, of which `inner` is innermost.
+    pub(super) fn new(inner: StripAxis, mut outer: Few<StripAxis>) -> Option<Self> {
         outer.sort_by_key(|(_, steps)| steps.map(isize::unsigned_abs).into_iter().max());
-        let mut joined: Few<StripAxis> = Few::from_iter([axis(&inner)?]);
+        let mut joined: Few<StripAxis> = Few::from_iter([inner]);
         for axis in outer {
             let last = joined.last_mut()?;
             let extent = isize::try_from(last.0).ok()?;

@@ -79,10 +79,8 @@ impl<T: Copy + Default, const N: usize> Vector for Lanes<T, N> {
 
     #[inline(always)]
     unsafe fn load_partial(from: *const T, count: usize) -> Self {
-        let mut out = [T::default(); N];
-        // SAFETY: the caller guarantees that `count` ≤ N elements are readable.
-        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), count) };
-        Self(out)
+        // SAFETY: guaranteed by the caller.
+        unsafe { Self([T::default(); N]).load_partial_or(from, count) }
     }
 
     #[inline(always)]
