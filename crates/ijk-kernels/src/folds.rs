@@ -3,7 +3,7 @@
 mod combine;
 
 use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
-use crate::simd::{Floats, Integers, Kernel, Level, Number, Simd};
+use crate::simd::{FloatElements, IntegerElements, Kernel, Level, Number, Simd};
 use crate::tuning::order::ROW_FOLD_PIECE;
 use combine::{Add, Combiner, Kind, Max, Min};
 use ijk_types::{DType, Monoid};
@@ -426,12 +426,12 @@ impl Kernel for Find {
             return None;
         }
         match self.t {
-            DType::F32 => self.joined::<S::F32, Floats>(),
-            DType::F64 => self.joined::<S::F64, Floats>(),
+            DType::F32 => self.joined::<S::F32, FloatElements>(),
+            DType::F64 => self.joined::<S::F64, FloatElements>(),
             // The magnitude of the minimum overflows; integers use tiles instead.
             _ if self.how.1 == Term::Magnitude => None,
-            DType::I32 => self.joined::<S::I32, Integers>(),
-            DType::I64 => self.joined::<S::I64, Integers>(),
+            DType::I32 => self.joined::<S::I32, IntegerElements>(),
+            DType::I64 => self.joined::<S::I64, IntegerElements>(),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Rows of outputs: each output combines its taps in turn, in registers.
 
-use crate::simd::{Extremes, Float, Floats, Integers, Kernel, Level, Number, Simd};
+use crate::simd::{Extremes, Float, FloatElements, IntegerElements, Kernel, Level, Number, Simd};
 use ijk_types::{BinaryOp, DType, Monoid};
 use std::marker::PhantomData;
 
@@ -48,7 +48,7 @@ trait TapType<V>: Extremes<V> {
     fn evens(low: V, high: V) -> V;
 }
 
-impl<V: Float> TapType<V> for Floats {
+impl<V: Float> TapType<V> for FloatElements {
     const EVENS: bool = true;
     #[inline(always)]
     fn evens(low: V, high: V) -> V {
@@ -56,7 +56,7 @@ impl<V: Float> TapType<V> for Floats {
     }
 }
 
-impl<V: Number> TapType<V> for Integers {
+impl<V: Number> TapType<V> for IntegerElements {
     const EVENS: bool = false;
     #[inline(always)]
     fn evens(low: V, _: V) -> V {
@@ -286,10 +286,10 @@ impl Kernel for FindWindow {
             return None;
         }
         match self.t {
-            DType::F32 => self.of::<S::F32, Floats>(),
-            DType::F64 => self.of::<S::F64, Floats>(),
-            DType::I32 => self.of::<S::I32, Integers>(),
-            DType::I64 => self.of::<S::I64, Integers>(),
+            DType::F32 => self.of::<S::F32, FloatElements>(),
+            DType::F64 => self.of::<S::F64, FloatElements>(),
+            DType::I32 => self.of::<S::I32, IntegerElements>(),
+            DType::I64 => self.of::<S::I64, IntegerElements>(),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Combination of terms, and of the lanes of vectors.
 
 use super::LEAST;
-use crate::simd::{Extremes, Float, Floats, Integers, Number};
+use crate::simd::{Extremes, Float, FloatElements, IntegerElements, Number};
 use std::marker::PhantomData;
 
 /// Further operations that differ between floats and integers, which wrap.
@@ -13,7 +13,7 @@ pub(super) trait Kind<V: Number>: Extremes<V> {
     fn across_all(all: &mut [V; LEAST], join: impl Fn(V, V) -> V) -> V;
 }
 
-impl<V: Float> Kind<V> for Floats {
+impl<V: Float> Kind<V> for FloatElements {
     #[inline(always)]
     fn magnitude(x: V) -> V {
         x.abs()
@@ -39,7 +39,7 @@ impl<V: Float> Kind<V> for Floats {
     }
 }
 
-impl<V: Number> Kind<V> for Integers {
+impl<V: Number> Kind<V> for IntegerElements {
     #[inline(always)]
     fn magnitude(x: V) -> V {
         x

@@ -21,7 +21,7 @@ pub use choice::{LEVEL_VARIABLE, LevelError};
 pub use leveled::leveled;
 pub use portable::Portable;
 pub use vector::{Bits, Float, Number, Vector};
-pub(crate) use vector::{Extremes, Floats, Integers};
+pub(crate) use vector::{Extremes, FloatElements, IntegerElements};
 
 /// An instruction set that this machine supports. No other values can be constructed, so a `Level` proves that its
 /// instructions may be executed.

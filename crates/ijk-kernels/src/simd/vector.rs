@@ -121,12 +121,12 @@ pub(crate) trait Extremes<V> {
     fn least(x: V, y: V) -> V;
 }
 
-/// Floats.
-pub(crate) struct Floats;
-/// Integers.
-pub(crate) struct Integers;
+/// Elements that are floats.
+pub(crate) struct FloatElements;
+/// Elements that are integers.
+pub(crate) struct IntegerElements;
 
-impl<V: Float> Extremes<V> for Floats {
+impl<V: Float> Extremes<V> for FloatElements {
     #[inline(always)]
     fn most(x: V, y: V) -> V {
         x.max_nan(y)
@@ -137,7 +137,7 @@ impl<V: Float> Extremes<V> for Floats {
     }
 }
 
-impl<V: Number> Extremes<V> for Integers {
+impl<V: Number> Extremes<V> for IntegerElements {
     #[inline(always)]
     fn most(x: V, y: V) -> V {
         x.max(y)
