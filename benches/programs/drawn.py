@@ -48,7 +48,7 @@ def einsum(dice: random.Random) -> Program | None:
         {name: f"positive({', '.join(operand)})" for name, operand in zip(names, operands)},
         einsum=spec,
         # The result as it is wanted, not a view of another one.
-        numpy=f"np.ascontiguousarray(np.einsum({arguments}, optimize=True))",
+        numpy=f"np.asarray(np.einsum({arguments}, optimize=True), order='C')",
         torch=f"torch.einsum({arguments}).contiguous()",
         group="drawn",
         tolerance=1e-3,
