@@ -47,7 +47,7 @@ impl Group {
         }
         let each = (self.bytes(graph) / rows).max(1);
         let multiplied = self.contracted(graph);
-        if near > 0 && multiplied / PRODUCTS_PER_BYTE > reused {
+        if near > 0 && self.single_products(graph) / PRODUCTS_PER_BYTE > reused {
             return None;
         }
         let (room, least) = match multiplied {
@@ -114,6 +114,16 @@ impl Group {
     fn contracted(&self, graph: &Graph) -> u64 {
         let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
         all.fold(0, |sum: u64, stmt| sum.saturating_add(stmt.points()))
+    }
+
+    /// Products of elements of 4 bytes that take as long as all contractions: vectors have fewer of larger elements.
+    fn single_products(&self, graph: &Graph) -> u64 {
+        let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
+        let of_one = |stmt: &Stmt| {
+            let size = graph.array(stmt.out).dtype.size() as u64;
+            stmt.points().saturating_mul(size.div_ceil(4))
+        };
+        all.fold(0, |sum: u64, stmt| sum.saturating_add(of_one(stmt)))
     }
 
     /// Bytes of arrays with rows.
