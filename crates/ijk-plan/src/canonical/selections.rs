@@ -117,9 +117,13 @@ impl Choice {
             _ => None,
         };
         match value.nodes[root as usize] {
-            ExprNode::Unary(UnaryOp::Cast(_), x) => {
-                Some(Self { compared: equality(x)?, value: None })
-            }
+            ExprNode::Unary(UnaryOp::Cast(_), x) => match equality(x) {
+                Some(compared) => Some(Self { compared, value: None }),
+                // 0 and 1 are the same numbers in all types.
+                None => Self::of(value, x)
+                    .filter(|inner| inner.is_one(value))
+                    .map(|inner| Self { value: None, ..inner }),
+            },
             ExprNode::Select(condition, yes, no) => {
                 let zero =
                     matches!(value.nodes[no as usize], ExprNode::Const(c) if expr::is_zero(c));
@@ -128,6 +132,13 @@ impl Choice {
             }
             _ => None,
         }
+    }
+
+    /// Tells whether its value is 1 where the numbers are equal.
+    fn is_one(&self, value: &Expr) -> bool {
+        self.value.is_none_or(
+            |at| matches!(value.nodes[at as usize], ExprNode::Const(c) if expr::is_one(c)),
+        )
     }
 
     /// A reduced axis with a single value for which the numbers are equal, and that value.

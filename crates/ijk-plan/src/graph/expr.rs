@@ -231,6 +231,11 @@ pub(crate) fn is_zero(value: Scalar) -> bool {
     whole(value) == Some(0)
 }
 
+/// Tells whether a real number is 1.
+pub(crate) fn is_one(value: Scalar) -> bool {
+    whole(value) == Some(1)
+}
+
 /// Tells whether a real floating-point number is the zero of this sign.
 fn is_float_zero(value: Scalar, negative: bool) -> bool {
     let is = |x: f64| x == 0.0 && x.is_sign_negative() == negative;
