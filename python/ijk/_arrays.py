@@ -23,7 +23,7 @@ def is_computed(dtype):
 
 def common_type(*types):
     """The type that NumPy promotes element types to; bfloat16, which it does not know, as float16 is."""
-    if any(dtype.name == "bfloat16" for dtype in types):
+    if not COMPUTED.issuperset(types) and any(dtype.name == "bfloat16" for dtype in types):
         names = {native(dtype).name for dtype in types}
         if len(names) > 1 and all(is_computed(dtype) for dtype in types):
             return np.dtype(_ijk.promoted(sorted(names)))
@@ -135,6 +135,8 @@ def converted(array, dtype):
     """The array with elements of a type, a copy only where it has to be; what is broadcast is copied once."""
     if array.dtype == dtype and is_regular(array):
         return array
+    if 0 not in array.strides:
+        return array.astype(dtype)
     once = array[_once(array)].astype(dtype)
     return once if once.shape == array.shape else np.broadcast_to(once, array.shape)
 

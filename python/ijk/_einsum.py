@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from . import _ijk, _interchange, _left_to_numpy, _paths
-from ._arrays import TYPES, asarray, common_type, converted, copied_bytes, is_computed, is_regular, native
+from ._arrays import COMPUTED, NUMBERS, TYPES, asarray, common_type, converted, copied_bytes, is_computed
+from ._arrays import is_regular, native
 
 _fast = _ijk.einsum
 
@@ -51,15 +52,12 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
            [3., 3.]])
     """
     if out is None and dtype is None and order == "K" and casting == "safe":
-        if len(operands) > 2 and type(operands[0]) is str:
-            if (optimize is True or optimize is False) and operands[0].isascii():
-                result = _fast(*operands) if engine is None else _fast(*operands, engine=engine)
-            else:
-                path = _paths.requested(optimize)
-                result = None
-                if not callable(path):
-                    einsum = _parsed(_text(operands[0]), None, path)
-                    result = einsum.fast(*operands[1:], engine=engine)
+        if len(operands) > 2 and type(operands[0]) is str and not callable(optimize):
+            result = _quick(operands, optimize, engine)
+            if result is None:
+                arrays = _of_one_type(operands[1:], engine)
+                if arrays is not None:
+                    result = _quick((operands[0], *arrays), optimize, engine)
             if result is not None:
                 return result if result.ndim else result[()]
     order, casting = _order(order), _casting(casting)
@@ -74,6 +72,35 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
         einsum, arrays = _parsed_for(subscripts, output, arrays, optimize)
         result = _compute(einsum, arrays, out, dtype, order, casting, engine)
     return result if result.ndim or result is out else result[()]
+
+
+def _quick(operands, optimize, engine):
+    """The einsum of NumPy's arrays of one type that ijk computes with; None of others."""
+    if (optimize is True or optimize is False) and operands[0].isascii():
+        return _fast(*operands) if engine is None else _fast(*operands, engine=engine)
+    einsum = _parsed(_text(operands[0]), None, _paths.requested(optimize))
+    return einsum.fast(*operands[1:], engine=engine)
+
+
+def _of_one_type(operands, engine):
+    """NumPy's arrays and Python's numbers as arrays of their common type, if ijk computes with it.
+
+    None where there are others, or copies count against a limit.
+    """
+    if engine is not None and engine.memory_limit is not None:
+        return None
+    arrays = []
+    for operand in operands:
+        if type(operand) is not np.ndarray:
+            items = operand if type(operand) is list else [operand]
+            if not NUMBERS.issuperset(map(type, items)):
+                return None
+            operand = np.asarray(operand)
+        arrays.append(operand)
+    dtype = common_type(*(array.dtype for array in arrays))
+    if dtype not in COMPUTED:
+        return None
+    return [array if array.dtype == dtype else converted(array, dtype) for array in arrays]
 
 
 def einsum_path(*operands, optimize=True, einsum_call=False):

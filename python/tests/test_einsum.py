@@ -57,6 +57,26 @@ def test_mixed_types_are_promoted():
     assert ijk.einsum("ij,jk", a, b, dtype="f4", casting="unsafe").dtype == np.float32
 
 
+def test_numbers_and_lists_beside_arrays():
+    matrix = array((3, 4), "f4")
+    cases = [
+        ("ij,->ij", matrix, 2.5),
+        ("ij,,->ji", matrix, 2, 1j),
+        ("ij,j->i", matrix, [1, 2, 3, 4]),
+        ("ij,j->i", np.broadcast_to(matrix[:1], (5, 4)), [1.0, -2.0, True, 0]),
+        ("i,i->", [1, 2], [3, 4]),
+        (",->", True, True),
+        ("ij,->", matrix, 10**30),
+    ]
+    for subscripts, *operands in cases:
+        expected = np.asarray(np.einsum(subscripts, *operands))
+        result = np.asarray(ijk.einsum(subscripts, *operands))
+        assert result.dtype == expected.dtype and result.shape == expected.shape
+        assert np.allclose(result.astype("c16"), expected.astype("c16"), rtol=1e-6)
+    with pytest.raises(ijk.MemoryLimitError):
+        ijk.einsum("ij,->ij", np.ones((64, 64), "f4"), 2.0, engine=ijk.Engine(memory_limit=8 * 64 * 64))
+
+
 def test_half_precision():
     a = array((30, 40), "f2")
     before = sum(ijk.fallbacks.values())
