@@ -108,11 +108,37 @@ impl Geometry {
 
     /// True if functions read the rows of tiles where each operand has them.
     pub fn reads_rows_in_place(&self) -> bool {
-        let Some((&row, outer)) = self.inner.split_last() else { return false };
+        self.inner
+            .last()
+            .is_some_and(|&row| self.rows_in_place() == self.loops[row].axis.loads.len())
+    }
+
+    /// Number of operands whose rows functions read where the operand has them.
+    pub fn rows_in_place(&self) -> usize {
+        let Some((&row, outer)) = self.inner.split_last() else { return 0 };
         let of = |a: usize| &self.loops[a].axis.loads;
-        of(row).iter().enumerate().all(|(load, &step)| match step {
+        let in_place = |&(load, &step): &(usize, &isize)| match step {
             0 => outer.iter().all(|&a| of(a)[load] == 0) || outer.len() == 1,
-            step => step == 1 && outer.len() <= 1,
+            step => step == 1 && outer.len() <= 1 || self.is_dense(load),
+        };
+        of(row).iter().enumerate().filter(in_place).count()
+    }
+
+    /// Number of operands that have an element for each point of a row.
+    pub fn operands_of_rows(&self) -> usize {
+        let of =
+            |&row: &usize| self.loops[row].axis.loads.iter().filter(|&&step| step != 0).count();
+        self.inner.last().map_or(0, of)
+    }
+
+    /// True if the elements of every tile of an operand are contiguous, in the order of the points.
+    fn is_dense(&self, load: usize) -> bool {
+        let mut step = 1;
+        self.inner.iter().enumerate().rev().all(|(position, &a)| {
+            let Loop { axis, tile } = &self.loops[a];
+            let follows = axis.loads[load] == step && (position == 0 || *tile == axis.extent);
+            step *= *tile as isize;
+            follows
         })
     }
 

@@ -16,8 +16,9 @@ use ijk_kernels::tile::{
     ChainFold, Compare, FoldKernels, LinkOp, arg, chains, fold, folds_chain, moves,
 };
 use ijk_kernels::tuning::order::{
-    CHAIN_TILE_POINTS, FOLDED_TILE_POINTS, LIGHT_TILE_POINTS, REDUCTION_CHUNK_POINTS,
-    REDUCTION_CHUNKS, SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS, UNCHUNKED_BLOCKS,
+    CHAIN_TILE_POINTS, FEW_FUNCTIONS, FOLDED_TILE_POINTS, LIGHT_TILE_POINTS,
+    REDUCTION_CHUNK_POINTS, REDUCTION_CHUNKS, SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS,
+    UNCHUNKED_BLOCKS,
 };
 use ijk_kernels::tuning::time::{
     INDEXED_ROW, INDEXED_ROW_ELEMENT, MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES,
@@ -167,26 +168,29 @@ impl Lowering<'_> {
         (0..nest.axes.len()).filter(outer).map(axis).collect()
     }
 
-    /// The loops of tiles. If values are folded in registers, none needs room in L1, and accumulators are loaded once
-    /// for all rows of a tile; folds along rows have no accumulators, and tiles are as large as rounding permits.
+    /// The loops of tiles. Those of reductions are large, for few calls of kernels, if no more operands are packed:
+    /// values that are folded in registers need no room in L1, and accumulators are loaded once for all rows of a tile;
+    /// folds along rows have no accumulators, and tiles are as large as rounding permits.
     fn tiled(&self, axes: Vec<Axis>, ordered: bool) -> Geometry {
         let wishes = self.wishes(ordered);
-        if self.link_fold().is_none() {
-            return Geometry::new(axes, wishes);
-        }
         let geometry = Geometry::new(axes.clone(), wishes);
-        if self.chain_fold(&geometry).is_none() {
+        if self.nest.reduce.is_none() {
             return geometry;
         }
-        // Several operands may have to be packed.
-        let few = self.nest.loads.len() <= 2;
-        let tile = match geometry.along && geometry.reads_rows_in_place() {
-            true => FOLDED_TILE_POINTS,
-            false if few => LIGHT_TILE_POINTS,
-            false => CHAIN_TILE_POINTS,
+        let in_registers = self.chain_fold(&geometry).is_some();
+        let tile = match in_registers {
+            true if geometry.along && geometry.reads_rows_in_place() => FOLDED_TILE_POINTS,
+            // Several operands may have to be packed.
+            true if self.nest.loads.len() > 2 => CHAIN_TILE_POINTS,
+            false if self.functions() > FEW_FUNCTIONS || geometry.operands_of_rows() > 1 => {
+                CHAIN_TILE_POINTS
+            }
+            _ => LIGHT_TILE_POINTS,
         };
         let tile = if self.value_type().size() > 4 { tile / 2 } else { tile };
-        Geometry::new(axes, Wishes { tile: wishes.tile.max(tile), ..wishes })
+        let larger = Geometry::new(axes, Wishes { tile: wishes.tile.max(tile), ..wishes });
+        let packs_more = larger.rows_in_place() < geometry.rows_in_place();
+        if packs_more && !in_registers { geometry } else { larger }
     }
 
     /// The fold of a chain in registers, if the value is one, and tiles are rows of outputs or have one for each output.
@@ -225,7 +229,7 @@ impl Lowering<'_> {
                 Some(_) if self.nest.loads.len() > 1 => TILE_POINTS,
                 _ => CHAIN_TILE_POINTS,
             },
-            false if map => CHAIN_TILE_POINTS,
+            false if self.nest.reduce.is_none() => CHAIN_TILE_POINTS,
             false => TILE_POINTS,
         };
         let tile = if largest > 4 && !moves && !map { tile / 2 } else { tile };

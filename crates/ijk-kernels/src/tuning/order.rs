@@ -258,6 +258,9 @@ pub const CHAIN_TILE_POINTS: usize = 2 * TILE_POINTS;
 /// or if they fold rows that are read in place: no value is in memory. A lane combines [`SEQUENTIAL_VALUES`] of a row.
 pub const FOLDED_TILE_POINTS: usize = SEQUENTIAL_VALUES * FOLD_STRIP_BYTES / size_of::<f32>();
 
+/// Functions whose values are reduced in tiles of [`LIGHT_TILE_POINTS`] at most; of others tiles are smaller.
+pub const FEW_FUNCTIONS: usize = 2;
+
 /// Sides of a tile that transposes an operand: runs of four cache lines of floats on either side, to amortise TLB
 /// misses.
 pub const CROSSING_SIDE: usize = 4 * LINE / size_of::<f32>();
