@@ -306,6 +306,11 @@ impl Joining {
                     None => Condition::Bools(a),
                 };
                 let [keep, take] = condition.links();
+                if b.slot == c.slot {
+                    // A link reads its other operand from memory.
+                    self.begin(n, (map.dst, dtype), (b, keep, c));
+                    return self.choose_last(Some(condition));
+                }
                 let ways = [(b, keep, c), (c, take, b)];
                 self.link(n, (map.dst, dtype), &ways, Some(condition));
             }
