@@ -5,6 +5,7 @@ mod book_et;
 #[path = "../../../tests/suite/cases.rs"]
 mod cases;
 mod common;
+mod counts;
 mod einsum_macro;
 mod einsum_random;
 mod einsum_soup;

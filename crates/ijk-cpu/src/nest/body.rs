@@ -105,8 +105,12 @@ impl<'a> Body<'a> {
 
     /// The slot of the nest's value, with one element for each point of a tile.
     pub fn value(&mut self) -> Result<Slot, Fault> {
-        let last = NodeId(self.nodes.len() as u32 - 1);
-        let value = self.operand(last)?;
+        self.value_of(NodeId(self.nodes.len() as u32 - 1))
+    }
+
+    /// The slot of a node's elements, one for each point.
+    pub fn value_of(&mut self, node: NodeId) -> Result<Slot, Fault> {
+        let value = self.operand(node)?;
         self.whole_slot(value)
     }
 

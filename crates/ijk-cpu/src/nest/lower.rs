@@ -13,7 +13,8 @@ use crate::error::Fault;
 use ijk_kernels::lines::LINE;
 use ijk_kernels::simd::Level;
 use ijk_kernels::tile::{
-    ChainFold, Compare, FoldKernels, LinkOp, arg, chains, fold, folds_chain, moves,
+    COUNTED_LANES, ChainFold, Compare, CountKernels, FoldKernels, LinkOp, arg, chains, counts,
+    fold, folds_chain, moves,
 };
 use ijk_kernels::tuning::order::{
     CHAIN_TILE_POINTS, FEW_FUNCTIONS, FOLDED_TILE_POINTS, LIGHT_TILE_POINTS,
@@ -25,7 +26,7 @@ use ijk_kernels::tuning::time::{
     STORED_IN_PLACE_ROW,
 };
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
-use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// A nest during its lowering.
 pub(super) struct Lowering<'a> {
@@ -314,6 +315,11 @@ impl Lowering<'_> {
             body.move_only(load);
             return Ok((OUT, Sink::Store { copier, moved: true }));
         }
+        if let Some((bools, counts)) = self.counts(geometry) {
+            let spec = self.reduce(Reducer::Monoid(Monoid::Add), geometry, out, blocks, None)?;
+            let sink = Sink::Reduce(ReduceSpec { counts: Some(counts), ..spec });
+            return Ok((body.value_of(bools)?, sink));
+        }
         let value = body.value()?;
         if let Some(stream) = stream {
             let strips = stream.dense && body.computes_last(value);
@@ -336,6 +342,25 @@ impl Lowering<'_> {
             return Ok((value, Sink::Combine { copier, fold, size: t.size(), register: 0 }));
         }
         Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks, None)?)))
+    }
+
+    /// The bools whose number a reduction computes, if it does, and the kernels that add them up.
+    fn counts(&self, geometry: &Geometry) -> Option<(NodeId, CountKernels)> {
+        let is = |id: NodeId, number: i64| match constant(self.nest, id) {
+            Some(Scalar::I32(n)) => i64::from(n) == number,
+            Some(Scalar::I64(n)) => n == number,
+            _ => false,
+        };
+        let bools = match *self.nest.body.last()? {
+            Node::Unary(UnaryOp::Cast(_), x) => x,
+            Node::Select(condition, yes, no) if is(yes, 1) && is(no, 0) => condition,
+            _ => return None,
+        };
+        let adds = self.nest.reduce == Some(Reducer::Monoid(Monoid::Add));
+        let of_bools = self.checked.types[bools.0 as usize] == DType::Bool;
+        let lanes = geometry.along || tile_points(geometry, false) >= COUNTED_LANES;
+        let fits = adds && of_bools && lanes && !geometry.reduced.is_empty();
+        counts(self.value_type(), self.level).filter(|_| fits).map(|kernels| (bools, kernels))
     }
 
     /// Non-temporal stores of whole tiles, if they pay: for a large result with long contiguous runs.
@@ -423,6 +448,7 @@ impl Lowering<'_> {
         let steps = steps.chain(row.is_some_and(|(_, along)| !along).then_some(t.size() as isize));
         Ok(ReduceSpec {
             reducer: kernels,
+            counts: None,
             start,
             splat: moves(t, self.level).splat,
             outputs,

@@ -8,8 +8,8 @@ use crate::check::Footprint;
 use crate::copy::Copier;
 use ijk_kernels::simd::Level;
 use ijk_kernels::tile::{
-    ArgKernels, ChainFold, Compare, Destination, FoldKernels, Link, LinkCode, LinkOp, LookupKernel,
-    MoveKernels, TileKernel,
+    ArgKernels, ChainFold, Compare, CountKernels, Destination, FoldKernels, Link, LinkCode, LinkOp,
+    LookupKernel, MoveKernels, TileKernel,
 };
 use ijk_types::{BinaryOp, DType};
 
@@ -107,7 +107,7 @@ impl TileNest {
             && matches!(load.mode, LoadMode::Direct)
             && self.geometry.reduced.iter().all(one);
         let ReduceKernels::Fold(fold) = spec.reducer else { return None };
-        let plain = plain && spec.rows.is_none();
+        let plain = plain && spec.rows.is_none() && spec.counts.is_none();
         let step = load.place.strides[along];
         plain.then_some(RowsInPlace { place: &load.place, along, step, fold })
     }
@@ -492,6 +492,8 @@ pub(super) struct StreamSpec {
 pub(super) struct ReduceSpec {
     /// Kernels that combine values.
     pub(super) reducer: ReduceKernels,
+    /// Kernels that add up bools, which values then are, as elements of the accumulators.
+    pub(super) counts: Option<CountKernels>,
     /// Initial value: the identity, or a value that every other beats.
     pub(super) start: [u64; 2],
     /// Kernel that initialises accumulators.

@@ -88,10 +88,12 @@ impl<'a> Accumulators<'a> {
         let (n, acc) = (self.outputs, self.base);
         // SAFETY: guaranteed by the callers of this function and of `new`.
         unsafe {
-            match &self.spec.reducer {
-                ReduceKernels::Fold(fold) if along => (fold.along)(n, rows, acc, values),
-                ReduceKernels::Fold(fold) => return self.take_down(fold, rows, values),
-                ReduceKernels::Arg(arg) => {
+            match (&self.spec.reducer, &self.spec.counts) {
+                (_, Some(counts)) if along => (counts.along)(n, rows, acc, values),
+                (_, Some(counts)) => (counts.down)(rows, n, acc, values),
+                (ReduceKernels::Fold(fold), None) if along => (fold.along)(n, rows, acc, values),
+                (ReduceKernels::Fold(fold), None) => return self.take_down(fold, rows, values),
+                (ReduceKernels::Arg(arg), None) => {
                     let at = self.spec.positions(acc);
                     match along {
                         true => (arg.along)(n, rows, acc, at, values, position),

@@ -7,6 +7,7 @@
 
 mod arg;
 mod chain;
+mod count;
 mod divide;
 mod extreme;
 mod fold;
@@ -28,6 +29,7 @@ pub use chain::{
     ChainFold, ChainRows, Compare, Destination, FoldTo, Link, LinkCode, LinkOp, chain, chains,
     fold_chain, folded_length, folds_chain, streams,
 };
+pub use count::{COUNTED_LANES, CountKernels, counts};
 pub use fold::{CombineAt, Fold, FoldKernels, fold};
 pub use into::{IntoPlane, into_plane};
 pub use lookup::{LookupKernel, Table, looked_up};
