@@ -1,7 +1,7 @@
 //! Lowering of a checked nest to a tile program.
 
 use super::body::Body;
-use super::geometry::{Axis, Geometry, Wishes};
+use super::geometry::{Axis, Geometry};
 use super::one_tile::OneTile;
 use super::order::{Order, order};
 use super::program::*;
@@ -13,17 +13,14 @@ use crate::error::Fault;
 use ijk_kernels::lines::LINE;
 use ijk_kernels::simd::Level;
 use ijk_kernels::tile::{
-    COUNTED_LANES, ChainFold, Compare, CountKernels, FoldKernels, LinkOp, arg, chains, counts,
-    fold, folds_chain, moves,
+    COUNTED_LANES, Compare, CountKernels, FoldKernels, LinkOp, arg, chains, counts, fold, moves,
 };
 use ijk_kernels::tuning::order::{
-    CHAIN_TILE_POINTS, FEW_FUNCTIONS, FOLDED_TILE_POINTS, LIGHT_TILE_POINTS,
     REDUCTION_CHUNK_POINTS, REDUCTION_CHUNKS, SEQUENTIAL_FOLDS, SEQUENTIAL_VALUES, TILE_POINTS,
     UNCHUNKED_BLOCKS,
 };
 use ijk_kernels::tuning::time::{
-    INDEXED_ROW, INDEXED_ROW_ELEMENT, MOVED_TILE_POINTS, NON_TEMPORAL_ROW_BYTES, ONE_CHAIN_NODES,
-    STORED_IN_PLACE_ROW,
+    INDEXED_ROW, INDEXED_ROW_ELEMENT, NON_TEMPORAL_ROW_BYTES, STORED_IN_PLACE_ROW,
 };
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
@@ -150,7 +147,7 @@ impl Lowering<'_> {
     }
 
     /// Type of the value.
-    fn value_type(&self) -> DType {
+    pub(super) fn value_type(&self) -> DType {
         *self.checked.types.last().expect("a checked body is not empty")
     }
 
@@ -167,91 +164,6 @@ impl Lowering<'_> {
         };
         let outer = |a: &usize| self.checked.extents[*a] > 1 && !without.contains(a);
         (0..nest.axes.len()).filter(outer).map(axis).collect()
-    }
-
-    /// The loops of tiles. Those of reductions are large, for few calls of kernels, if no more operands are packed:
-    /// values that are folded in registers need no room in L1, and accumulators are loaded once for all rows of a tile;
-    /// folds along rows have no accumulators, and tiles are as large as rounding permits.
-    fn tiled(&self, axes: Vec<Axis>, ordered: bool) -> Geometry {
-        let wishes = self.wishes(ordered);
-        let geometry = Geometry::new(axes.clone(), wishes);
-        if self.nest.reduce.is_none() {
-            return geometry;
-        }
-        let in_registers = self.chain_fold(&geometry).is_some();
-        let tile = match in_registers {
-            true if geometry.along && geometry.reads_rows_in_place() => FOLDED_TILE_POINTS,
-            // Several operands may have to be packed.
-            true if self.nest.loads.len() > 2 => CHAIN_TILE_POINTS,
-            false if self.functions() > FEW_FUNCTIONS || geometry.operands_of_rows() > 1 => {
-                CHAIN_TILE_POINTS
-            }
-            _ => LIGHT_TILE_POINTS,
-        };
-        let tile = if self.value_type().size() > 4 { tile / 2 } else { tile };
-        let larger = Geometry::new(axes, Wishes { tile: wishes.tile.max(tile), ..wishes });
-        let packs_more = larger.rows_in_place() < geometry.rows_in_place();
-        if packs_more && !in_registers { geometry } else { larger }
-    }
-
-    /// The fold of a chain in registers, if the value is one, and tiles are rows of outputs or have one for each output.
-    fn chain_fold(&self, geometry: &Geometry) -> Option<ChainFold> {
-        let row = geometry.inner.last().map_or(1, |&a| geometry.loops[a].tile);
-        let kept = geometry.kept_inside().len();
-        let rows = if geometry.along { geometry.inner.len() - kept == 1 } else { kept == 1 };
-        let folds = rows && folds_chain(self.level, self.value_type(), row);
-        if folds { self.link_fold() } else { None }
-    }
-
-    /// The fold of a value that chains compute.
-    fn link_fold(&self) -> Option<ChainFold> {
-        let Some(Reducer::Monoid(monoid)) = self.nest.reduce else { return None };
-        let links = self.functions() > 0 && self.has_links_only();
-        ChainFold::of(monoid).filter(|_| links)
-    }
-
-    fn wishes(&self, ordered: bool) -> Wishes {
-        let moves = self.moved().is_some() && !ordered;
-        let largest = self.checked.types.iter().map(|t| t.size()).max().unwrap_or(1);
-        let body = &self.nest.body;
-        let computed = body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
-        // A single instruction needs no registers; for reductions, the order of sums depends on the tile.
-        let single = computed <= 1 || computed == 2 && self.may_join();
-        let light = body.len() <= 2 || single && self.nest.reduce.is_none();
-        // Of maps, all elements of a row of a tile are computed before the next: few registers are in use at a time.
-        let map = self.nest.store.offset.is_none()
-            && self.nest.axes.iter().all(|axis| !axis.reduced && !axis.collides);
-        let tile = match light {
-            _ if moves => MOVED_TILE_POINTS,
-            true => LIGHT_TILE_POINTS,
-            // Values within chains, and between chains and the reduction, are in registers.
-            false if self.is_chain() => match self.nest.reduce {
-                None if computed <= ONE_CHAIN_NODES => LIGHT_TILE_POINTS,
-                Some(_) if self.nest.loads.len() > 1 => TILE_POINTS,
-                _ => CHAIN_TILE_POINTS,
-            },
-            false if self.nest.reduce.is_none() => CHAIN_TILE_POINTS,
-            false => TILE_POINTS,
-        };
-        let tile = if largest > 4 && !moves && !map { tile / 2 } else { tile };
-        let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
-        let gathers = body.iter().any(|node| matches!(node, Node::Gather { .. }));
-        Wishes { tile, ordered, distinct, moves, computes: computed > 0, gathers }
-    }
-
-    /// Returns true if the value is a function of an operator that one fused instruction computes.
-    fn may_join(&self) -> bool {
-        let body = &self.nest.body;
-        let Some(&Node::Unary(then, of)) = body.last() else { return false };
-        let Node::Binary(op, ..) = body[of.0 as usize] else { return false };
-        let neither = (false, false);
-        ijk_kernels::tile::joined(
-            (then, op),
-            self.checked.types[of.0 as usize],
-            self.level,
-            neither,
-        )
-        .is_some()
     }
 
     /// Returns true if the value is computed by chains only, which need few registers.
@@ -289,7 +201,7 @@ impl Lowering<'_> {
     }
 
     /// The load that the nest copies, if it does nothing else.
-    fn moved(&self) -> Option<usize> {
+    pub(super) fn moved(&self) -> Option<usize> {
         match (self.nest.body.last(), self.nest.reduce) {
             (Some(&Node::Load(n)), None) => Some(n as usize),
             _ => None,
@@ -317,7 +229,7 @@ impl Lowering<'_> {
         }
         if let Some((bools, counts)) = self.counts(geometry) {
             let spec = self.reduce(Reducer::Monoid(Monoid::Add), geometry, out, blocks, None)?;
-            let sink = Sink::Reduce(ReduceSpec { counts: Some(counts), ..spec });
+            let sink = Sink::Reduce(ReduceSpec { counts: Some(Box::new(counts)), ..spec });
             return Ok((body.value_of(bools)?, sink));
         }
         let value = body.value()?;

@@ -3,7 +3,7 @@
 //! A [`Nest`](ijk_plan::plan::Nest) is compiled to a register program: every instruction is one SIMD kernel over a tile
 //! of some hundred elements in L1.
 //!
-//! * [`geometry`] merges axes and selects those inside a tile,
+//! * [`geometry`] merges axes and selects those inside a tile, whose size [`tiling`] chooses,
 //! * [`mod@order`] determines the order of combination,
 //! * [`body`] lowers nodes to instructions, [`lower`] the nest to a program,
 //! * [`rows`] finds nests that move whole rows, which have their own execution,
@@ -28,6 +28,7 @@ mod run;
 mod sorted;
 mod standing;
 mod threshold;
+mod tiling;
 
 pub(crate) use beside::{BesideProgram, joined};
 pub(crate) use ijk_kernels::tile::{

@@ -493,7 +493,7 @@ pub(super) struct ReduceSpec {
     /// Kernels that combine values.
     pub(super) reducer: ReduceKernels,
     /// Kernels that add up bools, which values then are, as elements of the accumulators.
-    pub(super) counts: Option<CountKernels>,
+    pub(super) counts: Option<Box<CountKernels>>,
     /// Initial value: the identity, or a value that every other beats.
     pub(super) start: [u64; 2],
     /// Kernel that initialises accumulators.
