@@ -125,8 +125,7 @@ impl Choice {
                     .map(|inner| Self { value: None, ..inner }),
             },
             ExprNode::Select(condition, yes, no) => {
-                let zero =
-                    matches!(value.nodes[no as usize], ExprNode::Const(c) if expr::is_zero(c));
+                let zero = expr::is_zero_node(&value.nodes[no as usize]);
                 let compared = equality(condition).filter(|_| zero)?;
                 Some(Self { compared, value: Some(yes) })
             }
@@ -136,9 +135,7 @@ impl Choice {
 
     /// Tells whether its value is 1 where the numbers are equal.
     fn is_one(&self, value: &Expr) -> bool {
-        self.value.is_none_or(
-            |at| matches!(value.nodes[at as usize], ExprNode::Const(c) if expr::is_one(c)),
-        )
+        self.value.is_none_or(|at| expr::is_one_node(&value.nodes[at as usize]))
     }
 
     /// A reduced axis with a single value for which the numbers are equal, and that value.

@@ -226,14 +226,14 @@ pub(crate) fn is_zero_node(node: &ExprNode) -> bool {
     matches!(node, ExprNode::Const(value) if is_zero(*value))
 }
 
+/// Tells whether a node is the real number 1.
+pub(crate) fn is_one_node(node: &ExprNode) -> bool {
+    matches!(node, ExprNode::Const(value) if whole(*value) == Some(1))
+}
+
 /// Tells whether a real number is 0, of either sign.
 pub(crate) fn is_zero(value: Scalar) -> bool {
     whole(value) == Some(0)
-}
-
-/// Tells whether a real number is 1.
-pub(crate) fn is_one(value: Scalar) -> bool {
-    whole(value) == Some(1)
 }
 
 /// Tells whether a real floating-point number is the zero of this sign.

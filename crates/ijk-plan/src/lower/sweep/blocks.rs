@@ -112,18 +112,19 @@ impl Group {
 
     /// Products of all contractions.
     fn contracted(&self, graph: &Graph) -> u64 {
-        let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
-        all.fold(0, |sum: u64, stmt| sum.saturating_add(stmt.points()))
+        self.products(graph, |_| 1)
     }
 
     /// Products of elements of 4 bytes that take as long as all contractions: vectors have fewer of larger elements.
     fn single_products(&self, graph: &Graph) -> u64 {
+        self.products(graph, |stmt| (graph.array(stmt.out).dtype.size() as u64).div_ceil(4))
+    }
+
+    /// Products of all contractions, each of which counts so often.
+    fn products(&self, graph: &Graph, times: impl Fn(&Stmt) -> u64) -> u64 {
         let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
-        let of_one = |stmt: &Stmt| {
-            let size = graph.array(stmt.out).dtype.size() as u64;
-            stmt.points().saturating_mul(size.div_ceil(4))
-        };
-        all.fold(0, |sum: u64, stmt| sum.saturating_add(of_one(stmt)))
+        let of_one = |stmt: &Stmt| stmt.points().saturating_mul(times(stmt));
+        all.map(of_one).fold(0, u64::saturating_add)
     }
 
     /// Bytes of arrays with rows.
