@@ -284,9 +284,6 @@ impl Joining {
             Function::Two([LinkOp::Mul, _]) if a.slot == b.slot => {
                 self.link(n, (map.dst, dtype), &[(a, LinkOp::Square, a)], None);
             }
-            Function::Two([link, _]) if a.slot == b.slot => {
-                self.begin(n, (map.dst, dtype), (a, link, b));
-            }
             Function::Two([first, second]) => {
                 self.link(n, (map.dst, dtype), &[(a, first, b), (b, second, a)], None);
             }
@@ -306,11 +303,6 @@ impl Joining {
                     None => Condition::Bools(a),
                 };
                 let [keep, take] = condition.links();
-                if b.slot == c.slot {
-                    // A link reads its other operand from memory.
-                    self.begin(n, (map.dst, dtype), (b, keep, c));
-                    return self.choose_last(Some(condition));
-                }
                 let ways = [(b, keep, c), (c, take, b)];
                 self.link(n, (map.dst, dtype), &ways, Some(condition));
             }
@@ -326,7 +318,10 @@ impl Joining {
         ways: &[(Source, LinkOp, Source)],
         condition: Option<Condition>,
     ) {
-        let ends = ways.iter().filter_map(|&way| Some((self.ends_at(way.0, dtype)?, way)));
+        let alone = ways.len() == 1;
+        // The other operand is read from memory, where the value of a chain is not before its end.
+        let apart = ways.iter().filter(|way| alone || way.0.slot != way.2.slot);
+        let ends = apart.filter_map(|&way| Some((self.ends_at(way.0, dtype)?, way)));
         let longest = ends.max_by_key(|&(at, _)| self.found[at].links.len());
         let Some((at, (_, op, operand))) = longest else {
             self.begin(n, (dst, dtype), ways[0]);
@@ -334,7 +329,6 @@ impl Joining {
         };
         let mut growing = self.found.swap_remove(at);
         // A unary link gets the first operand as a placeholder: the value so far has no address.
-        let alone = ways.len() == 1;
         let operand = if alone { growing.links[0].sources[0] } else { operand };
         let product =
             (!alone && condition.is_none()).then(|| self.product(operand, dtype)).flatten();
