@@ -119,7 +119,11 @@ impl Geometry {
         let of = |a: usize| &self.loops[a].axis.loads;
         let in_place = |&(load, &step): &(usize, &isize)| match step {
             0 => outer.iter().all(|&a| of(a)[load] == 0) || outer.len() == 1,
-            step => step == 1 && outer.len() <= 1 || self.is_dense(load),
+            1 if outer.len() <= 1 => true,
+            _ => {
+                let inner: Few<isize> = self.inner.iter().map(|&a| of(a)[load]).collect();
+                self.is_dense(&inner, 1)
+            }
         };
         of(row).iter().enumerate().filter(in_place).count()
     }
@@ -131,15 +135,19 @@ impl Geometry {
         self.inner.last().map_or(0, of)
     }
 
-    /// True if the elements of every tile of an operand are contiguous, in the order of the points.
-    fn is_dense(&self, load: usize) -> bool {
-        let mut step = 1;
-        self.inner.iter().enumerate().rev().all(|(position, &a)| {
-            let Loop { axis, tile } = &self.loops[a];
-            let follows = axis.loads[load] == step && (position == 0 || *tile == axis.extent);
-            step *= *tile as isize;
-            follows
-        })
+    /// True if the elements of every tile, including partial ones, form a dense box of that element size, for strides
+    /// along the axes inside a tile, or along the first of them.
+    pub fn is_dense(&self, inner: &[isize], size: usize) -> bool {
+        let mut step = size as isize;
+        for (position, (&a, &stride)) in self.inner.iter().zip(inner).enumerate().rev() {
+            let each = &self.loops[a];
+            let whole = position == 0 || each.tile == each.axis.extent;
+            if stride != step || !whole {
+                return false;
+            }
+            step *= each.tile as isize;
+        }
+        true
     }
 
     /// Loop structure for rows of outer axes, each reduced to one row: a tile has at most `rows` rows along all reduced

@@ -227,10 +227,11 @@ impl Lowering<'_> {
             body.move_only(load);
             return Ok((OUT, Sink::Store { copier, moved: true }));
         }
-        if let Some((bools, counts)) = self.counts(geometry) {
+        if let Some((bools, kernels)) = self.counts(geometry) {
             let spec = self.reduce(Reducer::Monoid(Monoid::Add), geometry, out, blocks, None)?;
-            let sink = Sink::Reduce(ReduceSpec { counts: Some(Box::new(counts)), ..spec });
-            return Ok((body.value_of(bools)?, sink));
+            let ReduceKernels::Fold(fold) = spec.reducer else { return Err(Fault::Types) };
+            let reducer = ReduceKernels::Count(Box::new(kernels), fold);
+            return Ok((body.value_of(bools)?, Sink::Reduce(ReduceSpec { reducer, ..spec })));
         }
         let value = body.value()?;
         if let Some(stream) = stream {
@@ -239,7 +240,7 @@ impl Lowering<'_> {
         }
         let Some(reducer) = self.nest.reduce else {
             let apart = !self.checked.in_place;
-            return match is_dense(geometry, &out.inner, t.size()) {
+            return match geometry.is_dense(&out.inner, t.size()) {
                 true if apart => Ok((body.redirect(value), Sink::Direct)),
                 false if apart && body.computes_last(value) && has_rows(geometry, out, t) => {
                     Ok((value, Sink::StoreRows))
@@ -282,7 +283,7 @@ impl Lowering<'_> {
             return None;
         }
         let size = layout.dtype.size();
-        let dense = is_dense(geometry, &out.inner, size);
+        let dense = geometry.is_dense(&out.inner, size);
         let row = geometry.loops[*geometry.inner.last()?].tile * size;
         let whole_lines = |bytes: usize| bytes.is_multiple_of(LINE);
         let steps = out.strides.iter().map(|s| s.unsigned_abs());
@@ -350,8 +351,8 @@ impl Lowering<'_> {
         let positions = if reducer_is_position(reducer) { size_of::<i64>() } else { 0 };
         let kept = |axis: &usize| !geometry.loops[*axis].axis.reduced;
         let existing = match self.nest.start {
-            Start::Existing => match kernels {
-                ReduceKernels::Fold(fold) => Some(fold),
+            Start::Existing => match &kernels {
+                ReduceKernels::Fold(fold) | ReduceKernels::Count(_, fold) => Some(*fold),
                 ReduceKernels::Arg(_) => return Err(Fault::Position),
             },
             Start::Covered => None,
@@ -360,7 +361,6 @@ impl Lowering<'_> {
         let steps = steps.chain(row.is_some_and(|(_, along)| !along).then_some(t.size() as isize));
         Ok(ReduceSpec {
             reducer: kernels,
-            counts: None,
             start,
             splat: moves(t, self.level).splat,
             outputs,
@@ -462,20 +462,6 @@ pub(super) fn place(
     let strides: Few<isize> = geometry.loops.iter().map(|l| bytes(step(&l.axis))).collect();
     let inner = geometry.inner.iter().map(|&a| strides[a]).collect();
     Place { buffer, offset: bytes(base.offset), strides, inner }
-}
-
-/// Returns true if the elements of every tile, including partial ones, form a dense box of that element size.
-pub(super) fn is_dense(geometry: &Geometry, inner: &[isize], size: usize) -> bool {
-    let mut step = size as isize;
-    for (position, (&a, &stride)) in geometry.inner.iter().zip(inner).enumerate().rev() {
-        let each = &geometry.loops[a];
-        let whole = position == 0 || each.tile == each.axis.extent;
-        if stride != step || !whole {
-            return false;
-        }
-        step *= each.tile as isize;
-    }
-    true
 }
 
 /// Returns true if a tile has two axes, of which the inner one is long and contiguous in the output.

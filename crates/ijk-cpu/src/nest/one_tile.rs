@@ -296,10 +296,7 @@ impl Listing<'_> {
 
     /// Adds a fold of the value, into the output if its elements are contiguous.
     fn fold(&mut self, spec: &ReduceSpec, out: At) -> Option<()> {
-        let ReduceKernels::Fold(kernels) = spec.reducer else { return None };
-        if spec.counts.is_some() {
-            return None;
-        }
+        let ReduceKernels::Fold(kernels) = &spec.reducer else { return None };
         let kept = self.nest.geometry.kept_inside();
         let dense = self.dense(kept.clone(), spec.size);
         let outputs: usize = self.extents[kept.clone()].iter().product();

@@ -106,8 +106,8 @@ impl TileNest {
             && self.value == load.slot
             && matches!(load.mode, LoadMode::Direct)
             && self.geometry.reduced.iter().all(one);
-        let ReduceKernels::Fold(fold) = spec.reducer else { return None };
-        let plain = plain && spec.rows.is_none() && spec.counts.is_none();
+        let &ReduceKernels::Fold(fold) = &spec.reducer else { return None };
+        let plain = plain && spec.rows.is_none();
         let step = load.place.strides[along];
         plain.then_some(RowsInPlace { place: &load.place, along, step, fold })
     }
@@ -492,8 +492,6 @@ pub(super) struct StreamSpec {
 pub(super) struct ReduceSpec {
     /// Kernels that combine values.
     pub(super) reducer: ReduceKernels,
-    /// Kernels that add up bools, which values then are, as elements of the accumulators.
-    pub(super) counts: Option<Box<CountKernels>>,
     /// Initial value: the identity, or a value that every other beats.
     pub(super) start: [u64; 2],
     /// Kernel that initialises accumulators.
@@ -539,10 +537,12 @@ impl ReduceSpec {
 pub(super) const OUT: Slot = 0;
 
 /// Kernels that combine values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum ReduceKernels {
     /// A monoid.
     Fold(FoldKernels),
+    /// The number of bools that hold: those of tiles are added up by the first, and accumulators by the others.
+    Count(Box<CountKernels>, FoldKernels),
     /// A positional reducer; accumulators have the best values, followed by their positions.
     Arg(ArgKernels),
 }

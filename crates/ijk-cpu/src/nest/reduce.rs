@@ -24,7 +24,7 @@ impl ReduceSpec {
     /// The values of a finished accumulator that are written to the output, and their element size.
     pub fn values(&self, accumulator: *mut u8) -> (*mut u8, usize) {
         match self.reducer {
-            ReduceKernels::Fold(_) => (accumulator, self.size),
+            ReduceKernels::Fold(_) | ReduceKernels::Count(..) => (accumulator, self.size),
             ReduceKernels::Arg(_) => (self.positions(accumulator).cast(), size_of::<i64>()),
         }
     }
@@ -57,7 +57,9 @@ impl ReduceSpec {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.reducer {
-                ReduceKernels::Fold(fold) => (fold.down)(1, outputs, left, right),
+                ReduceKernels::Fold(fold) | ReduceKernels::Count(_, fold) => {
+                    (fold.down)(1, outputs, left, right);
+                }
                 ReduceKernels::Arg(arg) => {
                     let right_at = self.positions(right.cast_mut()).cast_const();
                     (arg.join)(outputs, left, self.positions(left), right, right_at);
@@ -88,12 +90,12 @@ impl<'a> Accumulators<'a> {
         let (n, acc) = (self.outputs, self.base);
         // SAFETY: guaranteed by the callers of this function and of `new`.
         unsafe {
-            match (&self.spec.reducer, &self.spec.counts) {
-                (_, Some(counts)) if along => (counts.along)(n, rows, acc, values),
-                (_, Some(counts)) => (counts.down)(rows, n, acc, values),
-                (ReduceKernels::Fold(fold), None) if along => (fold.along)(n, rows, acc, values),
-                (ReduceKernels::Fold(fold), None) => return self.take_down(fold, rows, values),
-                (ReduceKernels::Arg(arg), None) => {
+            match &self.spec.reducer {
+                ReduceKernels::Count(bools, _) if along => (bools.along)(n, rows, acc, values),
+                ReduceKernels::Count(bools, _) => (bools.down)(rows, n, acc, values),
+                ReduceKernels::Fold(fold) if along => (fold.along)(n, rows, acc, values),
+                ReduceKernels::Fold(fold) => return self.take_down(fold, rows, values),
+                ReduceKernels::Arg(arg) => {
                     let at = self.spec.positions(acc);
                     match along {
                         true => (arg.along)(n, rows, acc, at, values, position),

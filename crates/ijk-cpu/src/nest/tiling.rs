@@ -16,10 +16,10 @@ impl Lowering<'_> {
     /// folds along rows have no accumulators, and tiles are as large as rounding permits.
     pub(super) fn tiled(&self, axes: Vec<Axis>, ordered: bool) -> Geometry {
         let wishes = self.wishes(ordered);
-        let geometry = Geometry::new(axes.clone(), wishes);
         if self.nest.reduce.is_none() {
-            return geometry;
+            return Geometry::new(axes, wishes);
         }
+        let geometry = Geometry::new(axes.clone(), wishes);
         let in_registers = self.chain_fold(&geometry).is_some();
         let tile = match in_registers {
             true if geometry.along && geometry.reads_rows_in_place() => FOLDED_TILE_POINTS,
@@ -31,7 +31,10 @@ impl Lowering<'_> {
             _ => LIGHT_TILE_POINTS,
         };
         let tile = if self.value_type().size() > 4 { tile / 2 } else { tile };
-        let larger = Geometry::new(axes, Wishes { tile: wishes.tile.max(tile), ..wishes });
+        if tile <= wishes.tile {
+            return geometry;
+        }
+        let larger = Geometry::new(axes, Wishes { tile, ..wishes });
         let packs_more = larger.rows_in_place() < geometry.rows_in_place();
         if packs_more && !in_registers { geometry } else { larger }
     }

@@ -4,7 +4,7 @@ use super::{Body, Operand};
 use crate::copy::Copier;
 use crate::error::Fault;
 use crate::nest::geometry::Axis;
-use crate::nest::lower::{is_dense, place};
+use crate::nest::lower::place;
 use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
 use ijk_kernels::lines::AHEAD;
 use ijk_kernels::tuning::time::{
@@ -23,9 +23,9 @@ impl Body<'_> {
         let inner = &probe.place.inner[..];
         let direct = match over {
             Over::One | Over::Apart(_) => true,
-            Over::Rows => is_dense(self.geometry, &inner[..inner.len() - 1], dtype.size()),
+            Over::Rows => self.geometry.is_dense(&inner[..inner.len() - 1], dtype.size()),
             Over::Columns => true,
-            _ => is_dense(self.geometry, inner, dtype.size()),
+            _ => self.geometry.is_dense(inner, dtype.size()),
         };
         let slot = if direct { self.slot(0)? } else { self.register(dtype, over)? };
         let copier = || Copier::new(dtype, self.lowering.level);
@@ -48,7 +48,7 @@ impl Body<'_> {
         match place.inner.split_last() {
             _ if still(&place.inner) => Over::One,
             _ if row < self.shortest_row() => Over::Points,
-            _ if is_dense(self.geometry, &place.inner, size) => Over::Points,
+            _ if self.geometry.is_dense(&place.inner, size) => Over::Points,
             Some((0, _)) => Over::Rows,
             Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
                 // Copies of the row for a whole tile, which are made once, leave no short calls.
