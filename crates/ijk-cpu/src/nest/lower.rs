@@ -299,6 +299,7 @@ impl Lowering<'_> {
         let t = self.value_type();
         let value = body.value()?;
         let offsets = body.store_offsets()?;
+        body.count_scattered_stores();
         let fold = match self.nest.reduce {
             Some(Reducer::Monoid(monoid)) => Some(fold(monoid, t, self.level).ok_or(Fault::Types)?),
             Some(_) => return Err(Fault::Position),
