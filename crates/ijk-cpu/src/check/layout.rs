@@ -39,6 +39,11 @@ impl Layout {
         is_c_contiguous(&self.shape, &self.strides)
     }
 
+    /// Bytes of its elements.
+    pub fn bytes(&self) -> usize {
+        self.len.saturating_mul(self.dtype.size())
+    }
+
     /// Range of bytes of a temporary in the arena.
     pub fn arena_bytes(&self) -> Option<std::ops::Range<usize>> {
         match self.place {

@@ -76,6 +76,6 @@ impl Engine {
             return Err(RunError::Layout { side, position });
         }
         let memory = UninitTensor::new_in(self.results(), layout.dtype, &layout.shape);
-        memory.map_err(|_| RunError::OutOfMemory(layout.len.saturating_mul(layout.dtype.size())))
+        memory.map_err(|_| RunError::OutOfMemory(layout.bytes()))
     }
 }

@@ -87,24 +87,20 @@ impl Compiled {
     pub(crate) fn bytes(&self) -> u64 {
         let results = self.buffers.iter().filter(|b| matches!(b.place, Place::Output(_)));
         let own = self.beside.saturating_add(self.arena as u64);
-        results.fold(own, |sum, layout| {
-            let bytes = (layout.len as u64).saturating_mul(layout.dtype.size() as u64);
-            sum.saturating_add(bytes)
-        })
+        results.fold(own, |sum, layout| sum.saturating_add(layout.bytes() as u64))
     }
 }
 
 /// Checks and compiles a plan.
 pub(crate) fn compile(plan: &Plan, target: CompileTarget) -> Result<Compiled, PlanError> {
-    let bytes = |layout: &Layout| layout.len.saturating_mul(layout.dtype.size());
     let inputs = plan.buffers.iter().filter(|buffer| matches!(buffer.place, Place::Input(_)));
     let inputs = inputs.fold(0usize, |sum, buffer| {
         let elements = buffer.shape.iter().fold(buffer.dtype.size(), |n, &x| n.saturating_mul(x));
         sum.saturating_add(elements)
     });
     compile_part(plan, target, |layout| {
-        let all = inputs.saturating_add(bytes(layout));
-        bytes(layout) >= target.streams && all >= target.streams.saturating_mul(2)
+        let all = inputs.saturating_add(layout.bytes());
+        layout.bytes() >= target.streams && all >= target.streams.saturating_mul(2)
     })
 }
 

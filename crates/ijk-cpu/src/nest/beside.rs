@@ -154,7 +154,7 @@ impl TileNest {
         let out = &buffers[self.out.buffer];
         let same = (self.out.buffer, self.size, self.parallel)
             == (other.out.buffer, other.size, other.parallel);
-        same && out.len.saturating_mul(out.dtype.size()) >= BESIDE_BYTES
+        same && out.bytes() >= BESIDE_BYTES
             && (&self.blocks, &self.out.strides) == (&other.blocks, &other.out.strides)
             && self.has_tiles_of(other)
             && self.is_apart(other)

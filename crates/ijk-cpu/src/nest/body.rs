@@ -18,8 +18,9 @@ use crate::Few;
 use crate::error::Fault;
 pub(super) use costs::{binary_cost, unary_cost};
 use ijk_kernels::tile::{self, LinkOp, TileKernel, moves};
-use ijk_kernels::tuning::cache::L2;
-use ijk_kernels::tuning::time::{LOADED_POINT, SCATTERED_POINT, SLOW_FUNCTION, STORED_POINT};
+use ijk_kernels::tuning::time::{
+    LOADED_POINT, SCATTERED_BYTES, SCATTERED_POINT, SLOW_FUNCTION, STORED_POINT,
+};
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use lookup::{Lookup, filled};
@@ -139,9 +140,8 @@ impl<'a> Body<'a> {
 
     /// Counts the time of stores one by one to the output.
     pub fn count_scattered_stores(&mut self) {
-        let store = &self.lowering.nest.store;
-        let out = &self.lowering.layouts[store.base.buffer.0 as usize];
-        if out.len.saturating_mul(store.dtype.size()) > L2 {
+        let out = self.lowering.nest.store.base.buffer;
+        if self.lowering.layouts[out.0 as usize].bytes() > SCATTERED_BYTES {
             self.finished.nanoseconds += SCATTERED_POINT;
         }
     }

@@ -228,9 +228,10 @@ pub const LOADED_POINT: f64 = 0.05;
 pub const PACKED_POINT: f64 = 0.4;
 pub const GATHERED_POINT: f64 = 1.0;
 pub const STORED_POINT: f64 = 0.06;
-/// For a point whose value is stored at a computed place of an array that does not stay in cache: lines are fetched before
-/// they are written.
+/// For a point whose value is stored at a computed place, if the array has more bytes: lines are fetched before they are
+/// written.
 pub const SCATTERED_POINT: f64 = 2.0;
+pub const SCATTERED_BYTES: usize = L2;
 /// For a value of a cheap function, of most others, and of powers, quotients of integers and the like.
 pub const CHEAP_FUNCTION: f64 = 0.02;
 pub const SLOW_FUNCTION: f64 = 0.2;
