@@ -3,6 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Transposition of blocks of one element size.
 pub(super) trait Block {
@@ -19,6 +20,28 @@ pub(super) trait Block {
     /// Both are blocks of elements, which do not overlap, and `src` is initialised; the processor supports the
     /// instructions that the implementation names.
     unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize);
+
+    /// Rows of the blocks of [`split`](Self::split), and columns of those of [`join`](Self::join).
+    const THIN: usize = 1;
+    /// Rows of planes that these blocks split faster than other code, and columns of those that they join.
+    const SPLITS: Range<usize> = 0..0;
+    const JOINS: Range<usize> = 0..0;
+
+    /// As [`transpose`](Self::transpose), for [`THIN`](Self::THIN) rows of [`SIDE`](Self::SIDE) elements.
+    ///
+    /// # Safety
+    /// As for [`transpose`](Self::transpose), for these extents.
+    unsafe fn split(_dst: *mut u8, _dst_stride: isize, _src: *const u8, _src_stride: isize) {
+        unreachable!("there are no thin blocks");
+    }
+
+    /// As [`transpose`](Self::transpose), for [`SIDE`](Self::SIDE) rows of [`THIN`](Self::THIN) elements.
+    ///
+    /// # Safety
+    /// As for [`transpose`](Self::transpose), for these extents.
+    unsafe fn join(_dst: *mut u8, _dst_stride: isize, _src: *const u8, _src_stride: isize) {
+        unreachable!("there are no thin blocks");
+    }
 }
 
 /// Blocks of any elements, without special instructions.
@@ -78,6 +101,7 @@ pub(super) use x86::{Lines4, Lines8, Registers4, Registers8};
 mod x86 {
     use super::{Block, Plain};
     use std::arch::x86_64::*;
+    use std::ops::Range;
 
     /// Elements of 4 bytes by `avx2`.
     pub(in super::super) struct Registers4;
@@ -125,6 +149,22 @@ mod x86 {
             // SAFETY: guaranteed by the caller.
             unsafe { sixteen_lines(dst, dst_stride, src, src_stride) }
         }
+
+        const THIN: usize = 4;
+        const SPLITS: Range<usize> = 4..16;
+        const JOINS: Range<usize> = 9..16;
+
+        #[inline(always)]
+        unsafe fn split(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { split_four(dst, dst_stride, src, src_stride) }
+        }
+
+        #[inline(always)]
+        unsafe fn join(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { join_four(dst, dst_stride, src, src_stride) }
+        }
     }
 
     impl Block for Lines8 {
@@ -137,6 +177,15 @@ mod x86 {
             // SAFETY: guaranteed by the caller.
             unsafe { eight_lines(dst, dst_stride, src, src_stride) }
         }
+
+        const THIN: usize = 2;
+        const SPLITS: Range<usize> = 4..8;
+
+        #[inline(always)]
+        unsafe fn split(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { split_two(dst, dst_stride, src, src_stride) }
+        }
     }
 
     /// # Safety
@@ -147,28 +196,114 @@ mod x86 {
         // SAFETY: columns `c < 16` of 64 bytes each.
         let load =
             |c: usize| unsafe { _mm512_loadu_ps(src.offset(c as isize * src_stride).cast()) };
-        let x: [__m512; 16] = std::array::from_fn(load);
-        // Within 128-bit lanes: pairs of columns, then fours: `fours[4 * n + r]` has rows `r`, `r + 4`, `r + 8` and `r
-        // + 12` of columns `4 * n` to `4 * n + 3`.
-        let pairs: [__m512; 16] = std::array::from_fn(|n| {
-            let (a, b) = (x[n & !1], x[n | 1]);
-            if n & 1 == 0 { _mm512_unpacklo_ps(a, b) } else { _mm512_unpackhi_ps(a, b) }
-        });
-        let fours: [__m512; 16] = std::array::from_fn(|n| {
-            let (a, b) = (pairs[n / 4 * 4 + n % 4 / 2], pairs[n / 4 * 4 + n % 4 / 2 + 2]);
-            if n & 1 == 0 {
-                _mm512_shuffle_ps::<0x44>(a, b)
-            } else {
-                _mm512_shuffle_ps::<0xEE>(a, b)
-            }
-        });
+        // `fours[n][r]` has rows `r`, `r + 4`, `r + 8` and `r + 12` of columns `4 * n` to `4 * n + 3`.
+        let four = |n: usize| fours_in_lanes(std::array::from_fn(|c| load(4 * n + c)));
+        let fours: [[__m512; 4]; 4] = std::array::from_fn(four);
         for r in 0..4 {
-            let quarters = std::array::from_fn(|n| _mm512_castps_si512(fours[4 * n + r]));
+            let quarters = std::array::from_fn(|n| _mm512_castps_si512(fours[n][r]));
             for (n, row) in quarters_to_rows(quarters).into_iter().enumerate() {
                 let row_at = dst.wrapping_offset((r + 4 * n) as isize * dst_stride);
                 // SAFETY: row `r + 4 * n` of 16, of 64 bytes.
                 unsafe { _mm512_storeu_si512(row_at.cast(), row) };
             }
+        }
+    }
+
+    /// Transposes blocks of 4 by 4 elements of 4 bytes, one in each 128-bit lane: element `c` of result `r` is element
+    /// `r` of `x[c]`.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn fours_in_lanes(x: [__m512; 4]) -> [__m512; 4] {
+        let low = [_mm512_unpacklo_ps(x[0], x[1]), _mm512_unpacklo_ps(x[2], x[3])];
+        let high = [_mm512_unpackhi_ps(x[0], x[1]), _mm512_unpackhi_ps(x[2], x[3])];
+        [
+            _mm512_shuffle_ps::<0x44>(low[0], low[1]),
+            _mm512_shuffle_ps::<0xEE>(low[0], low[1]),
+            _mm512_shuffle_ps::<0x44>(high[0], high[1]),
+            _mm512_shuffle_ps::<0xEE>(high[0], high[1]),
+        ]
+    }
+
+    /// The same for blocks of 2 by 2 elements of 8 bytes.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn twos_in_lanes(x: [__m512i; 2]) -> [__m512i; 2] {
+        [_mm512_unpacklo_epi64(x[0], x[1]), _mm512_unpackhi_epi64(x[0], x[1])]
+    }
+
+    /// 128 bits each from four addresses, `step` bytes apart, in the lanes of a register: such loads need no shuffles.
+    ///
+    /// # Safety
+    /// They are readable.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn lanes_from(first: *const u8, step: isize) -> __m512i {
+        // SAFETY: guaranteed by the caller.
+        let load = |n: isize| unsafe { _mm_loadu_si128(first.offset(n * step).cast()) };
+        let low = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(load(0)), load(1));
+        _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(low, load(2)), load(3))
+    }
+
+    /// Stores the 128-bit lanes of a register at four addresses, `step` bytes apart.
+    ///
+    /// # Safety
+    /// They are writable.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn lanes_to(first: *mut u8, step: isize, lanes: __m512i) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            _mm_storeu_si128(first.cast(), _mm512_castsi512_si128(lanes));
+            _mm_storeu_si128(first.offset(step).cast(), _mm512_extracti32x4_epi32::<1>(lanes));
+            _mm_storeu_si128(first.offset(2 * step).cast(), _mm512_extracti32x4_epi32::<2>(lanes));
+            _mm_storeu_si128(first.offset(3 * step).cast(), _mm512_extracti32x4_epi32::<3>(lanes));
+        }
+    }
+
+    /// # Safety
+    /// As for [`Block::split`], for 4 rows of 16 elements of 4 bytes.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn split_four(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+        let x = std::array::from_fn(|c| {
+            // SAFETY: columns `c`, `c + 4`, `c + 8` and `c + 12` of 16 bytes each.
+            _mm512_castsi512_ps(unsafe {
+                lanes_from(src.offset(c as isize * src_stride), 4 * src_stride)
+            })
+        });
+        for (r, row) in fours_in_lanes(x).into_iter().enumerate() {
+            // SAFETY: row `r` of 4, of 64 bytes.
+            unsafe { _mm512_storeu_ps(dst.offset(r as isize * dst_stride).cast(), row) };
+        }
+    }
+
+    /// # Safety
+    /// As for [`Block::join`], for 16 rows of 4 elements of 4 bytes.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn join_four(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+        // SAFETY: columns `c < 4` of 64 bytes each.
+        let load =
+            |c: usize| unsafe { _mm512_loadu_ps(src.offset(c as isize * src_stride).cast()) };
+        for (r, rows) in fours_in_lanes(std::array::from_fn(load)).into_iter().enumerate() {
+            let to = dst.wrapping_offset(r as isize * dst_stride);
+            // SAFETY: rows `r`, `r + 4`, `r + 8` and `r + 12`, of 16 bytes each.
+            unsafe { lanes_to(to, 4 * dst_stride, _mm512_castps_si512(rows)) };
+        }
+    }
+
+    /// # Safety
+    /// As for [`Block::split`], for 2 rows of 8 elements of 8 bytes.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn split_two(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+        let x = std::array::from_fn(|c| {
+            // SAFETY: columns `c`, `c + 2`, `c + 4` and `c + 6` of 16 bytes each.
+            unsafe { lanes_from(src.offset(c as isize * src_stride), 2 * src_stride) }
+        });
+        for (r, row) in twos_in_lanes(x).into_iter().enumerate() {
+            // SAFETY: row `r` of 2, of 64 bytes.
+            unsafe { _mm512_storeu_si512(dst.offset(r as isize * dst_stride).cast(), row) };
         }
     }
 

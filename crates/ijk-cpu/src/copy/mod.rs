@@ -17,6 +17,7 @@ use kernel::{Plane, Planes, planes};
 use staged::stages;
 
 pub(crate) use ijk_kernels::lines::fence;
+pub(crate) use kernel::is_thin;
 pub(crate) use places::{Places, ShortAxis, part};
 
 /// Copies boxes of elements of one size.
@@ -426,6 +427,44 @@ mod tests {
                     check_apart(level, apart, columns, |n| n as f32);
                     check_apart(level, apart, columns, |n| n as f64);
                     check_apart(level, apart, columns, |n| ijk_types::C64::new(n as f32, 1.0));
+                }
+            }
+        }
+    }
+
+    /// Transposes a plane with gaps between its rows and columns; what lies between stays.
+    fn check_gaps<T: ijk_types::Element + PartialEq>(
+        level: Level,
+        [rows, columns]: [usize; 2],
+        make: fn(usize) -> T,
+    ) {
+        let (wide, high, size) = (columns + 5, rows + 3, size_of::<T>());
+        let src: Vec<T> = (0..columns * high).map(|n| make(n + 1)).collect();
+        let mut dst = vec![make(0); rows * wide];
+        let (to, from) = ([wide * size, size], [size, high * size]);
+        let [to, from] = [to, from].map(|strides| strides.map(|s| s as isize));
+        // SAFETY: the vectors have these elements.
+        unsafe {
+            let to = CopySide { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
+            let from = CopySide { ptr: src.as_ptr().cast::<u8>(), strides: &from };
+            Copier::new(T::DTYPE, level).copy(&[rows, columns], to, from);
+        }
+        for (n, value) in dst.into_iter().enumerate() {
+            let (r, c) = (n / wide, n % wide);
+            let expected = if c < columns { src[c * high + r] } else { make(0) };
+            assert_eq!(value, expected, "{} {rows} by {columns} at {n}", level.name());
+        }
+    }
+
+    #[test]
+    fn few_rows_or_columns_are_transposed() {
+        for level in Level::available() {
+            for few in 1..=18 {
+                for many in [1, 7, 8, 9, 15, 16, 17, 31, 33, 100] {
+                    for extents in [[few, many], [many, few]] {
+                        check_gaps(level, extents, |n| n as f32);
+                        check_gaps(level, extents, |n| n as f64);
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Copies that permute axes, if both sides are contiguous along different axes and loops along these are short.
 
 use crate::check::{CheckedNest, Layout};
-use crate::copy::{Places, ShortAxis};
+use crate::copy::{Places, ShortAxis, is_thin};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::origin::Origin;
 use crate::runtime::threads::Workers;
@@ -52,6 +52,14 @@ impl PermuteProgram {
         };
         let axes = merged(kept.map(axis).collect::<Option<Vec<_>>>()?);
         let streams = layouts.get(nest.store.base.buffer.0 as usize)?.streams;
+        let thin = |axes: &[ShortAxis]| match axes {
+            [rows, columns] => is_thin([rows.extent, columns.extent], size, level),
+            _ => false,
+        };
+        // Loops of a nest transpose such a plane by whole registers.
+        if !streams && thin(&axes) {
+            return None;
+        }
         if !are_short(&axes, size, if streams { PERMUTE_STREAMED_RUN_BYTES } else { LINE / 2 }) {
             return None;
         }
