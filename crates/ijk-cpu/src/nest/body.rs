@@ -127,12 +127,11 @@ impl<'a> Body<'a> {
     /// The slot of the element offsets at which values are stored.
     pub fn store_offsets(&mut self) -> Result<Slot, Fault> {
         let steps = self.geometry.loops.iter().map(|l| l.axis.store as i64).collect();
-        let affine = self.index(0, steps)?;
         let total = match self.lowering.nest.store.offset {
-            None => affine,
+            None => self.index(0, steps)?,
             Some(offset) => {
                 let computed = self.operand(offset)?;
-                self.binary(BinaryOp::Add, affine, computed)?
+                self.offsets(steps, computed)?
             }
         };
         self.whole_slot(total)

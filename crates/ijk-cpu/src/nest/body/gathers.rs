@@ -33,7 +33,7 @@ impl Body<'_> {
     }
 
     /// Offsets of elements along loops: affine strides plus computed offsets.
-    fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
+    pub(super) fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
         if steps.iter().all(|&step| step == 0) {
             return Ok(computed);
         }
