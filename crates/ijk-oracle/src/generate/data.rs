@@ -77,12 +77,15 @@ impl Layout {
         layout
     }
 
-    /// Lays elements out.
+    /// Lays elements out. Gaps of an array with many axes would multiply: beyond [`MOST_ELEMENTS`] there are none.
     pub fn lay_out(&self, value: &Value) -> Strided {
         let rank = value.shape.len();
         let (mut strides, mut offset, mut size) = (vec![0; rank], 0, 1);
         for &axis in self.order.iter().rev() {
-            let (step, extent) = (self.steps[axis], value.shape[axis]);
+            let (mut step, extent) = (self.steps[axis], value.shape[axis]);
+            if size * step.unsigned_abs().max(1) * extent > MOST_ELEMENTS {
+                step = step.signum();
+            }
             strides[axis] = step * size as isize;
             let room = step.unsigned_abs() * extent.saturating_sub(1) + 1;
             if step < 0 && extent > 0 {
@@ -98,6 +101,9 @@ impl Layout {
         strided
     }
 }
+
+/// Elements of memory up to which an array is laid out with gaps.
+const MOST_ELEMENTS: usize = 1 << 22;
 
 /// A conspicuous element, for memory that does not belong to an array.
 fn odd(dtype: DType) -> Scalar {

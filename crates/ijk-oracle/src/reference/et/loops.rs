@@ -20,6 +20,9 @@ use std::ops::Range;
 /// Types only become wider, and there are less of them: the most rounds for an array.
 const ROUNDS_PER_ARRAY: usize = 16;
 
+/// Most elements and points of all passes of a loop, each of which goes over all elements of the array it assigns.
+const MOST_VISITS: usize = 1 << 26;
+
 /// Runs the outermost loop at a position; returns the points of its statements.
 pub(crate) fn run(
     program: &Program,
@@ -29,8 +32,16 @@ pub(crate) fn run(
     seed: u64,
 ) -> Result<Vec<PointCount>, EtError> {
     let body = program.loops[at].body.clone();
-    let mut run =
-        LoopRun { program, shapes, arrays, weak, seed, points: Vec::new(), first: body.start };
+    let mut run = LoopRun {
+        program,
+        shapes,
+        arrays,
+        weak,
+        seed,
+        points: Vec::new(),
+        first: body.start,
+        visits: 0,
+    };
     run.points.resize(body.len(), PointCount::default());
     run.start(body)?;
     run.passes(at, &[], &[])?;
@@ -46,6 +57,8 @@ struct LoopRun<'r> {
     points: Vec<PointCount>,
     /// Number of the first statement.
     first: usize,
+    /// Elements and points of the passes so far.
+    visits: usize,
 }
 
 impl LoopRun<'_> {
@@ -262,11 +275,15 @@ impl LoopRun<'_> {
         if dtype != old.dtype {
             return Err(EtError::Type(dtype));
         }
+        let count = if domain.contains(&0) { 0 } else { size(&domain[pass.len()..]) };
+        self.visits += size(&old.shape) + count;
+        if self.visits > MOST_VISITS {
+            return Err(EtError::TooLarge);
+        }
         let slice = self.slice(n, &places, &old.shape, pass, domain.len());
         let (reads, shape) = (&compiler.reads[..], &old.shape[..]);
         let points = StatementPoints { places, shape, reads, term, domain: &domain, pass };
         let (groups, skipped) = points.groups()?;
-        let count = if domain.contains(&0) { 0 } else { size(&domain[pass.len()..]) };
         let nothing = count > 0 && skipped == count;
         let in_loop = |name: &&String| self.program.loops_around(n).any(|l| l.tuple.text == **name);
         let varies: Vec<String> = variables.iter().filter(|v| !in_loop(v)).cloned().collect();
