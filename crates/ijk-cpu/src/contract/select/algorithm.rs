@@ -6,7 +6,10 @@ use super::rows::in_units;
 use super::small::SmallGemm;
 use crate::Level;
 use crate::contract::canonical::problem::Problem;
-use ijk_kernels::tuning::order::{SPLIT_K_BATCHED_STEPS, SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
+use crate::explain::limit;
+use ijk_kernels::tuning::order::{
+    SPLIT_K_BATCHED_STEPS, SPLIT_K_OUTPUTS, SPLIT_K_STEPS, SPLIT_LONG_K_OUTPUTS, SPLIT_LONG_K_STEPS,
+};
 
 /// Algorithm of a batch. It is matched once for each batch, or for a range of batches that are one call each: small
 /// batches take less time than an allocation or a virtual call.
@@ -75,9 +78,20 @@ impl Algorithm {
     }
 }
 
-/// Returns true if k is split into fixed parts that are combined as a tree: few outputs, long k. Batches are divided
-/// among threads as they are.
+/// Returns true if k is split into fixed parts that are combined as a tree: few outputs, long k.
 pub(crate) fn splits_k(problem: &Problem) -> bool {
-    let least = if problem.batch.len() > 1 { SPLIT_K_BATCHED_STEPS } else { 2 * SPLIT_K_STEPS };
-    problem.outputs() <= SPLIT_K_OUTPUTS && problem.k.len() >= least
+    split_k_limit(problem).is_some()
+}
+
+/// The limit of outputs within which k is split, if it is. Batches are divided among threads as they are.
+pub(crate) fn split_k_limit(problem: &Problem) -> Option<(&'static str, usize)> {
+    let one = problem.batch.len() <= 1;
+    let few =
+        (limit!(SPLIT_K_OUTPUTS), if one { 2 * SPLIT_K_STEPS } else { SPLIT_K_BATCHED_STEPS });
+    let many = (limit!(SPLIT_LONG_K_OUTPUTS), SPLIT_LONG_K_STEPS);
+    let limits = [Some(few), one.then_some(many)];
+    let fits = |&((_, outputs), steps): &((&str, usize), usize)| {
+        problem.outputs() <= outputs && problem.k.len() >= steps
+    };
+    limits.into_iter().flatten().find(fits).map(|(limit, _)| limit)
 }

@@ -6,9 +6,9 @@ mod small;
 
 use crate::Level;
 use crate::contract::canonical::problem::Problem;
-use crate::contract::select::algorithm::{Algorithm, splits_k};
-use crate::explain::{KernelChoice, Reason, Relation, limit};
-use ijk_kernels::tuning::order::{SPLIT_K_OUTPUTS, SPLIT_K_STEPS};
+use crate::contract::select::algorithm::{Algorithm, split_k_limit};
+use crate::explain::{KernelChoice, Reason, Relation};
+use ijk_kernels::tuning::order::SPLIT_K_STEPS;
 use ijk_kernels::tuning::time::BATCHES_PER_THREAD;
 
 /// The choice of an algorithm for a problem whose work is divided among `threads` threads.
@@ -44,9 +44,8 @@ pub(crate) fn explain(
 
 /// The reason for parts of a long k that are combined as a tree.
 fn split_reason(problem: &Problem) -> Option<Reason> {
-    splits_k(problem).then(|| {
-        let outputs = problem.outputs();
-        let (parts, limit) = (problem.k.len() / SPLIT_K_STEPS, limit!(SPLIT_K_OUTPUTS));
+    split_k_limit(problem).map(|limit| {
+        let (parts, outputs) = (problem.k.len() / SPLIT_K_STEPS, problem.outputs());
         let then = format!("k is cut into about {parts} parts of {SPLIT_K_STEPS} steps");
         Reason::compared(("m·n", outputs), Relation::AtMost, limit, &then)
     })
