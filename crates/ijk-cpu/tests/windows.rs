@@ -37,6 +37,20 @@ const CASES: &[(&str, &[&[usize]])] = &[
     ("+ki~[i+2*k]", &[&[5, 9000]]),
     ("<hwrs~[h+r][w+s]", &[&[70, 90, 3, 3]]),
     ("+ijk~[i+j+k]", &[&[9, 40, 7]]),
+    // Many windows with short rows, side by side: small matrices, in all layouts, and one of them for all others.
+    ("+(bik*bkj)~bij", &[&[130, 3, 3], &[130, 3, 3]]),
+    ("+(bik*bkj)~bij", &[&[64, 2, 2], &[64, 2, 2]]),
+    ("+(bik*bkj)~bij", &[&[200, 5, 4], &[200, 4, 6]]),
+    ("+(bik*bjk)~bij", &[&[150, 3, 3], &[150, 2, 3]]),
+    ("+(bik*bkj)~bji", &[&[150, 3, 3], &[150, 3, 2]]),
+    ("+(bik*bkj)~ijb", &[&[150, 3, 3], &[150, 3, 2]]),
+    ("+(kib*bkj)~bij", &[&[3, 2, 150], &[150, 3, 2]]),
+    ("+(ik*bkj)~bij", &[&[3, 4], &[150, 4, 2]]),
+    ("+(bki*jk)~bij", &[&[150, 4, 2], &[3, 4]]),
+    (">(bik+bkj)~bij", &[&[150, 3, 3], &[150, 3, 3]]),
+    ("<bikj~bij", &[&[150, 3, 4, 2]]),
+    ("+(b[i+k]*bk)~bi", &[&[150, 6], &[150, 3]]),
+    ("+(b[i+k]*k)~bi", &[&[70, 6], &[3]]),
     // Few contiguous outputs of several rows.
     ("+nic~nc", &[&[5, 9, 70]]),
 ];

@@ -15,7 +15,7 @@ use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::ShortAxesProgram;
 use crate::steps::sort::SortProgram;
 use crate::steps::sweep::SweepProgram;
-use crate::steps::window::WindowProgram;
+use crate::steps::window::{PackedWindowProgram, WindowProgram};
 use ijk_plan::plan::Base;
 use ijk_types::DType;
 use std::sync::atomic::AtomicUsize;
@@ -226,4 +226,5 @@ with_scratch! {
     SortProgram: "sort";
     ShortAxesProgram: "short axes";
     NarrowProductProgram: "narrow product";
+    PackedWindowProgram: "packed windows";
 }

@@ -36,7 +36,7 @@ use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::ShortAxesProgram;
 use crate::steps::sort::SortProgram;
 use crate::steps::sweep::SweepProgram;
-use crate::steps::window::WindowProgram;
+use crate::steps::window::{PackedWindowProgram, WindowProgram};
 
 /// A compiled step.
 pub(crate) trait ExecutableStep {
@@ -239,6 +239,8 @@ programs! {
     Folds(FoldsProgram),
     /// A reduction over windows.
     Window(WindowProgram),
+    /// The same, of many windows with short rows.
+    Packed(PackedWindowProgram),
     /// A combination of elements with existing ones.
     Scatter(ScatterProgram),
     /// Steps fused by blocks of rows.

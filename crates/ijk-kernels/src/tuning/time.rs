@@ -197,6 +197,14 @@ pub const INTERCHANGED_REACH: usize = 64;
 pub const WINDOW_PIECE: usize = 4096;
 pub const WINDOW_ROWS: usize = 16;
 
+/// Bytes of a row of windows up to which rows along the longest axis are faster, with a copy of both operands and the
+/// result; points of that axis in a block, and elements that are packed for each of them at most,
+pub const PACKED_WINDOW_ROW_BYTES: usize = 28;
+pub const PACKED_WINDOW_BLOCK: usize = 64;
+pub const PACKED_WINDOW_ELEMENTS: usize = 128;
+/// and time of a byte of these copies.
+pub const PACKED_WINDOW_BYTE: f64 = 0.03;
+
 /// Fewest elements of a blocked permutation; smaller boxes are copied by loops.
 pub const PERMUTE_POINTS: usize = 1024;
 /// Runs on both sides below which a permutation is blocked if its result is written with non-temporal stores: loops write

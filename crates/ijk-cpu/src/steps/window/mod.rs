@@ -4,6 +4,7 @@
 //! the outputs in a few registers combine all taps one after another, each read in place, along an axis along which the
 //! output is contiguous. The taps of each output are in the order of the domain.
 
+mod packed;
 mod pattern;
 mod run;
 
@@ -19,6 +20,8 @@ use ijk_plan::plan::{Nest, Start};
 use ijk_types::scalar;
 use pattern::WindowPattern;
 use smallvec::SmallVec;
+
+pub(crate) use packed::PackedWindowProgram;
 
 /// A prepared nest over windows.
 #[derive(Clone, Debug)]
@@ -56,50 +59,14 @@ impl WindowProgram {
     /// The program of a checked nest, if it is over windows.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let pattern = WindowPattern::of(nest, checked)?;
-        let t = nest.store.dtype;
-        let size = t.size() as isize;
         let [a, b] = pattern.loads.map(|n| &nest.loads[n]);
+        let size = nest.store.dtype.size() as isize;
         let strides = |axis: usize| {
             let second = if pattern.map.is_some() { b.strides[axis] } else { 0 };
             [a.strides[axis], second, nest.store.strides[axis]].map(|n| n.wrapping_mul(size))
         };
-        let steps = strides(pattern.row);
-        let kernel = window::find(
-            t,
-            pattern.map,
-            pattern.reduce,
-            [steps[0] / size, steps[1] / size],
-            level,
-        )?;
-        let extents = &checked.extents;
-        let outer =
-            pattern.outer.iter().map(|&a| WindowAxis { extent: extents[a], steps: strides(a) });
-        let mut taps = vec![[0isize; 2]];
-        for &axis in &pattern.taps {
-            let step = strides(axis);
-            let each = |tap: &[isize; 2]| {
-                let tap = *tap;
-                (0..extents[axis] as isize)
-                    .map(move |n| [tap[0] + n * step[0], tap[1] + n * step[1]])
-            };
-            taps = taps.iter().flat_map(each).collect();
-        }
-        let origin = |base| Origin::new(base, t.size());
-        let mut outer = merged(outer.collect());
-        let across = outer.pop().unwrap_or(WindowAxis { extent: 1, steps: [0; 3] });
-        Some(Self {
-            origins: [origin(a.base), origin(b.base), origin(nest.store.base)],
-            outer,
-            across,
-            row: extents[pattern.row],
-            piece: extents[pattern.row].min(WINDOW_PIECE),
-            steps,
-            taps,
-            kernel,
-            start: scalar_bits(scalar::identity(pattern.reduce, t)),
-            existing: nest.start == Start::Existing,
-            size: t.size(),
-        })
+        let row = checked.extents[pattern.row];
+        prepared(&pattern, nest, (row, &checked.extents), strides, level)
     }
 
     /// Its algorithm and blocking, with reasons.
@@ -125,6 +92,48 @@ impl WindowProgram {
     fn rows(&self) -> usize {
         self.outer.iter().map(|axis| axis.extent).product::<usize>() * self.across.extent
     }
+}
+
+/// The program of a pattern, with the elements of a row, and the strides in bytes of an axis in each array.
+fn prepared(
+    pattern: &WindowPattern,
+    nest: &Nest,
+    (row, extents): (usize, &[usize]),
+    strides: impl Fn(usize) -> [isize; 3],
+    level: Level,
+) -> Option<WindowProgram> {
+    let t = nest.store.dtype;
+    let size = t.size() as isize;
+    let steps = strides(pattern.row);
+    let along = [steps[0] / size, steps[1] / size];
+    let kernel = window::find(t, pattern.map, pattern.reduce, along, level)?;
+    let outer = pattern.outer.iter().map(|&a| WindowAxis { extent: extents[a], steps: strides(a) });
+    let mut taps = vec![[0isize; 2]];
+    for &axis in &pattern.taps {
+        let step = strides(axis);
+        let each = |tap: &[isize; 2]| {
+            let tap = *tap;
+            (0..extents[axis] as isize).map(move |n| [tap[0] + n * step[0], tap[1] + n * step[1]])
+        };
+        taps = taps.iter().flat_map(each).collect();
+    }
+    let [a, b] = pattern.loads.map(|n| &nest.loads[n]);
+    let origin = |base| Origin::new(base, t.size());
+    let mut outer = merged(outer.collect());
+    let across = outer.pop().unwrap_or(WindowAxis { extent: 1, steps: [0; 3] });
+    Some(WindowProgram {
+        origins: [origin(a.base), origin(b.base), origin(nest.store.base)],
+        outer,
+        across,
+        row,
+        piece: row.min(WINDOW_PIECE),
+        steps,
+        taps,
+        kernel,
+        start: scalar_bits(scalar::identity(pattern.reduce, t)),
+        existing: nest.start == Start::Existing,
+        size: t.size(),
+    })
 }
 
 /// Merges axes that are nested contiguously in all arrays.

@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A program with the addresses of its origins.
-struct WindowRun<'a> {
-    program: &'a WindowProgram,
-    origins: [*mut u8; 3],
+pub(super) struct WindowRun<'a> {
+    pub program: &'a WindowProgram,
+    pub origins: [*mut u8; 3],
 }
 
 // SAFETY: the pointers are dereferenced for pieces of rows only, each of which one task has.
@@ -35,12 +35,12 @@ impl WindowProgram {
 
 impl WindowProgram {
     /// Number of pieces of a block of rows.
-    fn pieces(&self) -> usize {
+    pub(super) fn pieces(&self) -> usize {
         self.row.div_ceil(self.piece)
     }
 
     /// Number of blocks of rows.
-    fn blocks(&self) -> usize {
+    pub(super) fn blocks(&self) -> usize {
         self.rows() / self.across.extent * self.across.extent.div_ceil(WINDOW_ROWS)
     }
 }
@@ -50,7 +50,7 @@ impl WindowRun<'_> {
     ///
     /// # Safety
     /// As for [`WindowProgram::run`]; no other task has these pieces.
-    unsafe fn pieces(&self, pieces: Range<usize>) {
+    pub(super) unsafe fn pieces(&self, pieces: Range<usize>) {
         let program = self.program;
         let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(WINDOW_ROWS));
         let (mut piece, block) = (pieces.start % each, pieces.start / each);
