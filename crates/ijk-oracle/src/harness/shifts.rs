@@ -7,7 +7,8 @@ use ijk_ir::et::Checked;
 use ijk_syntax::et::ast::{Access, Constraint, Index, Quantity, Relation, Statement};
 
 /// Returns true if an eintup's extents may differ from those of an input that has it by itself: the input is read at
-/// shifts of it, and a constraint or the caller says what they are, or no read at a shift by a number passes the end.
+/// shifts of it, and a constraint, the caller or a sum in an index of another array so far says what they are, or no
+/// read at a shift by a number passes the end.
 pub fn fits_shifts(
     case: &EtCase,
     (checked, shapes): (&Checked, &Shapes),
@@ -21,8 +22,11 @@ pub fn fits_shifts(
         own.filter_map(|access| access.indices.get(place).cloned()).collect()
     };
     let same = |index: &Index| matches!(index, Index::Tuple(t) if shape(&t.text) == shape(tuple));
-    let mut statements = checked.program.statements.iter().map(reads);
-    let Some(reads) = statements.find(|reads| reads.iter().any(same)) else { return false };
+    let statements = &checked.program.statements;
+    let beside = statements.iter().map(reads).enumerate();
+    let Some((at, reads)) = beside.into_iter().find(|(_, reads)| reads.iter().any(same)) else {
+        return false;
+    };
     let shifted = reads.iter().any(|index| !same(index));
     let extents = &shapes.tuples[tuple];
     let reaches = |index: &Index| {
@@ -34,14 +38,24 @@ pub fn fits_shifts(
         })
     };
     let given = |name: &str| shape(name) == shape(tuple);
+    let sums = |access: &&Access| {
+        access.array.text != array && access.indices.iter().any(|index| adds_to(index, tuple))
+    };
+    let elsewhere = statements[..=at].iter().flat_map(accesses).any(|access| sums(&access));
     let decided = case.dims.keys().any(|name| given(name))
         || checked.program.constraints.iter().any(|c| is_equation(c) && given(&c.tuple.text));
-    shifted && (decided || reads.iter().all(reaches))
+    shifted && (elsewhere || decided || reads.iter().all(reaches))
 }
 
 /// Returns true for `DIMS(t) = …`.
 fn is_equation(constraint: &Constraint) -> bool {
     constraint.quantity == Quantity::Dims && matches!(constraint.relation, Relation::Equals(_))
+}
+
+/// Returns true for a sum with the eintup.
+fn adds_to(index: &Index, tuple: &str) -> bool {
+    let Index::Sum(terms, _) = index else { return false };
+    terms.iter().any(|(_, term)| matches!(term, Index::Tuple(name) if name.text == tuple))
 }
 
 /// The number that an index adds to an eintup, if that is all that it does.
