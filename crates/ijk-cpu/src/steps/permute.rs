@@ -52,12 +52,8 @@ impl PermuteProgram {
         };
         let axes = merged(kept.map(axis).collect::<Option<Vec<_>>>()?);
         let streams = layouts.get(nest.store.base.buffer.0 as usize)?.streams;
-        let thin = |axes: &[ShortAxis]| match axes {
-            [rows, columns] => is_thin([rows.extent, columns.extent], size, level),
-            _ => false,
-        };
         // Loops of a nest transpose such a plane by whole registers.
-        if !streams && thin(&axes) {
+        if !streams && is_thin_plane(&axes, size, level) {
             return None;
         }
         if !are_short(&axes, size, if streams { PERMUTE_STREAMED_RUN_BYTES } else { LINE / 2 }) {
@@ -121,6 +117,13 @@ struct PermuteSides {
 
 // SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for PermuteSides {}
+
+/// Returns true for a transposed plane with few rows or columns.
+fn is_thin_plane(axes: &[ShortAxis], size: usize, level: Level) -> bool {
+    let [rows, columns] = axes else { return false };
+    let transposed = [rows.from, columns.to] == [size as isize; 2];
+    transposed && is_thin([rows.extent, columns.extent], size, level)
+}
 
 /// Returns true if loops along the innermost axes of either side are short: along one of both sides, shorter than `run`
 /// bytes.
