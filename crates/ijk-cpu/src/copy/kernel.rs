@@ -7,6 +7,7 @@ use super::block::{Lines4, Lines8, Registers4, Registers8};
 use super::spread;
 use super::staged::staged;
 use super::thin;
+use super::thin_blocks::thin_blocks;
 use ijk_kernels::lines::LINE;
 #[cfg(target_arch = "x86_64")]
 use ijk_kernels::simd::Kind;
@@ -275,46 +276,6 @@ unsafe fn transpose<B: Block>(
     }
 }
 
-/// Transposes a plane of few rows, or few columns, by thin blocks, of which the last overlaps its predecessor; returns
-/// false, without copying, if the block has none for its extents.
-///
-/// # Safety
-/// As for [`transpose`].
-#[inline(always)]
-unsafe fn thin_blocks<B: Block>(
-    [rows, columns]: [usize; 2],
-    dst: *mut u8,
-    dst_strides: [isize; 2],
-    src: *const u8,
-    src_strides: [isize; 2],
-) -> bool {
-    let starts = |extent: usize, each: usize| {
-        (0..extent.div_ceil(each)).map(move |n| (n * each).min(extent - each))
-    };
-    let part = |r, c| (at::<u8>(dst, dst_strides, r, c).cast_mut(), at(src, src_strides, r, c));
-    if splits::<B>([rows, columns]) {
-        for c in starts(columns, B::SIDE) {
-            for r in starts(rows, B::THIN) {
-                let (to, from) = part(r, c);
-                // SAFETY: guaranteed by the caller, for blocks within the plane.
-                unsafe { B::split(to, dst_strides[0], from, src_strides[1]) };
-            }
-        }
-        return true;
-    }
-    if joins::<B>([rows, columns]) {
-        for r in starts(rows, B::SIDE) {
-            for c in starts(columns, B::THIN) {
-                let (to, from) = part(r, c);
-                // SAFETY: guaranteed by the caller, for blocks within the plane.
-                unsafe { B::join(to, dst_strides[0], from, src_strides[1]) };
-            }
-        }
-        return true;
-    }
-    false
-}
-
 /// First rows or columns of the blocks of a plane. The last block overlaps the one before, so that each is whole, and so
 /// does the second of many: from then on blocks begin at multiples of a block's bytes, so that they cover whole lines.
 #[derive(Clone, Copy)]
@@ -571,29 +532,6 @@ fn transposes_for<W: Copy>(level: Level) -> [Plane; 2] {
         _ => {}
     }
     transposes_by::<Plain<W, 8>>(level)
-}
-
-/// Returns true if such a plane of elements of `size` bytes is transposed by [thin blocks](thin_blocks).
-pub(crate) fn is_thin(extents: [usize; 2], size: usize, level: Level) -> bool {
-    match (level.name(), size) {
-        #[cfg(target_arch = "x86_64")]
-        ("avx512", 4) => splits::<Lines4>(extents) || joins::<Lines4>(extents),
-        #[cfg(target_arch = "x86_64")]
-        ("avx512", 8) => splits::<Lines8>(extents) || joins::<Lines8>(extents),
-        _ => false,
-    }
-}
-
-/// Returns true if thin blocks cover the few rows of a plane.
-#[inline(always)]
-fn splits<B: Block>([rows, columns]: [usize; 2]) -> bool {
-    B::SPLITS.contains(&rows) && columns >= B::SIDE
-}
-
-/// Returns true if thin blocks cover the few columns of a plane.
-#[inline(always)]
-fn joins<B: Block>([rows, columns]: [usize; 2]) -> bool {
-    B::JOINS.contains(&columns) && rows >= B::SIDE
 }
 
 /// The kernel that writes contiguous elements a few elements apart.

@@ -8,6 +8,7 @@ mod shuffle;
 mod spread;
 mod staged;
 mod thin;
+mod thin_blocks;
 
 use crate::Few;
 use ijk_kernels::simd::Level;
@@ -17,8 +18,8 @@ use kernel::{Plane, Planes, planes};
 use staged::stages;
 
 pub(crate) use ijk_kernels::lines::fence;
-pub(crate) use kernel::is_thin;
 pub(crate) use places::{Places, ShortAxis, part};
+pub(crate) use thin_blocks::is_thin;
 
 /// Copies boxes of elements of one size.
 #[derive(Clone, Copy, Debug)]

@@ -141,7 +141,7 @@ impl PackedSide {
         from: *const u8,
         to: *mut u8,
     ) {
-        // What is contiguous in memory is the innermost loop.
+        // The innermost loop is along the axis that is contiguous in memory.
         let (outer, inner) = self.copied.split_at(self.copied.len().saturating_sub(1));
         let along = PackedAxis { axis: 0, extent: count, memory: self.step, packed: size as isize };
         let axes: SmallVec<[PackedAxis; 8]> =
