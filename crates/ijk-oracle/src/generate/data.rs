@@ -77,7 +77,7 @@ impl Layout {
         layout
     }
 
-    /// Lays elements out. Gaps of an array with many axes would multiply: beyond [`MOST_ELEMENTS`] there are none.
+    /// Lays elements out. Gaps of an array with many axes would multiply, so beyond some size there are none.
     pub fn lay_out(&self, value: &Value) -> Strided {
         let rank = value.shape.len();
         let (mut strides, mut offset, mut size) = (vec![0; rank], 0, 1);
