@@ -318,3 +318,18 @@ fn borders_of_boxes() {
         false => 0.0,
     });
 }
+
+#[test]
+fn places_of_extremes_beside_a_border() {
+    // The place in a row whose first three elements are zeros.
+    let (rows, columns) = (1500, 11);
+    let x: Vec<f32> = (0..rows * columns).map(|at| (at * 7919 % 41) as f32 - 20.0).collect();
+    let program = ijk::i("@argmax ij~i << ij*2~i[j+3]").unwrap();
+    let array = Array2::from_shape_vec((rows, columns), x.clone()).unwrap();
+    let found = &program.apply((&array,)).unwrap()[0];
+    for (row, place) in x.chunks(columns).zip(found.view().iter_scalars()) {
+        let all: Vec<f32> = [0.0; 3].into_iter().chain(row.iter().map(|x| 2.0 * x)).collect();
+        let first = (0..all.len()).rev().max_by(|&i, &j| all[i].total_cmp(&all[j])).unwrap();
+        assert_eq!(place.as_f64(), first as f64, "{all:?}");
+    }
+}
