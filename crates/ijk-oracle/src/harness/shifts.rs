@@ -23,10 +23,8 @@ pub fn fits_shifts(
     };
     let same = |index: &Index| matches!(index, Index::Tuple(t) if shape(&t.text) == shape(tuple));
     let statements = &checked.program.statements;
-    let beside = statements.iter().map(reads).enumerate();
-    let Some((at, reads)) = beside.into_iter().find(|(_, reads)| reads.iter().any(same)) else {
-        return false;
-    };
+    let mut beside = statements.iter().map(reads).enumerate();
+    let Some((at, reads)) = beside.find(|(_, reads)| reads.iter().any(same)) else { return false };
     let shifted = reads.iter().any(|index| !same(index));
     let extents = &shapes.tuples[tuple];
     let reaches = |index: &Index| {
@@ -38,10 +36,9 @@ pub fn fits_shifts(
         })
     };
     let given = |name: &str| shape(name) == shape(tuple);
-    let sums = |access: &&Access| {
+    let elsewhere = statements[..=at].iter().flat_map(accesses).any(|access| {
         access.array.text != array && access.indices.iter().any(|index| adds_to(index, tuple))
-    };
-    let elsewhere = statements[..=at].iter().flat_map(accesses).any(|access| sums(&access));
+    });
     let decided = case.dims.keys().any(|name| given(name))
         || checked.program.constraints.iter().any(|c| is_equation(c) && given(&c.tuple.text));
     shifted && (elsewhere || decided || reads.iter().all(reaches))

@@ -13,7 +13,7 @@ use crate::domain::quotients::add_boxes;
 use crate::graph::expr::Builder;
 use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
-use ijk_types::{Reducer, Scalar};
+use ijk_types::Scalar;
 
 /// Greatest number of boxes of a statement.
 const MAX_BOXES: usize = 32;
@@ -109,9 +109,7 @@ fn shifted(e: &IndexExpr) -> Option<Option<(usize, i64)>> {
 
 /// The boxes of a statement that reads regions.
 fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
-    // Places of extremes and orders of parts tell nothing of those of the whole.
-    let adds = matches!(stmt.reduce, None | Some(Reducer::Monoid(_)));
-    if stmt.points() < MIN_POINTS || stmt.scan.is_some() || !adds {
+    if stmt.points() < MIN_POINTS || !stmt.takes_boxes() {
         return None;
     }
     let mut boxes = vec![stmt.clone()];

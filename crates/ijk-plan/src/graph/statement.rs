@@ -85,6 +85,12 @@ impl Stmt {
         extents
     }
 
+    /// Returns true if it stores values or combines them by a monoid, so that boxes of its points may be taken one after
+    /// another: places of extremes in a box, and its order, tell nothing of those of the whole.
+    pub(crate) fn takes_boxes(&self) -> bool {
+        self.scan.is_none() && matches!(self.reduce, None | Some(Reducer::Monoid(_)))
+    }
+
     /// Returns true if it orders values along its one reduced axis.
     pub(crate) fn orders(&self) -> bool {
         matches!(self.reduce, Some(Reducer::Order(_)))

@@ -19,7 +19,6 @@ use crate::domain::peel::chain;
 use crate::domain::split;
 use crate::graph::{ExprNode, Graph, Stmt, index};
 use ijk_ir::core::{Atom, IndexExpr};
-use ijk_types::Reducer;
 
 /// Greatest number of boxes of a statement.
 const MAX_BOXES: usize = 128;
@@ -66,8 +65,7 @@ fn normal(stmt: Stmt) -> Stmt {
 
 /// Tells whether a statement may be cut into boxes, and divides.
 fn is_cut(stmt: &Stmt) -> bool {
-    let reduces = matches!(stmt.reduce, None | Some(Reducer::Monoid(_)));
-    reduces && stmt.scan.is_none() && stmt.points() > SMALL_DOMAIN && divides(stmt)
+    stmt.takes_boxes() && stmt.points() > SMALL_DOMAIN && divides(stmt)
 }
 
 /// Tells whether an access of a statement has a quotient or remainder, a magnitude or extreme.
