@@ -19,12 +19,14 @@ pub const SPLIT_K_BATCHED_STEPS: usize = 64 * KC;
 /// Most parts of split-k.
 pub const SPLIT_K_PARTS: usize = 128;
 
-/// Largest output of a batch, in elements, for split-k,
+/// Largest output of a batch, in elements, for split-k.
 pub const SPLIT_K_OUTPUTS: usize = 4096;
 
-/// and the same for so many steps of k that there are parts for many threads: tiles of such an output would be few, too,
-/// and each thread would read all of an operand.
+/// Largest output for split-k if k has at least [`SPLIT_LONG_K_STEPS`]: its parts then occupy many threads, each of which
+/// reads its part of both operands, where threads that divide the output read all of one operand.
 pub const SPLIT_LONG_K_OUTPUTS: usize = 1 << 16;
+
+/// Fewest steps of k for split-k with such an output.
 pub const SPLIT_LONG_K_STEPS: usize = 16 * SPLIT_K_STEPS;
 
 /// Number of steps from which the stores and loads of a tile's output are negligible.

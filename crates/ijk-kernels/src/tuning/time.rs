@@ -197,12 +197,13 @@ pub const INTERCHANGED_REACH: usize = 64;
 pub const WINDOW_PIECE: usize = 4096;
 pub const WINDOW_ROWS: usize = 16;
 
-/// Bytes of a row of windows up to which rows along the longest axis are faster, with a copy of both operands and the
-/// result; points of that axis in a block, and elements that are packed for each of them at most,
+/// Bytes of a row of windows up to which it is faster to pack operands, and to compute rows along the longest axis.
 pub const PACKED_WINDOW_ROW_BYTES: usize = 28;
+/// Points of that axis in a packed block.
 pub const PACKED_WINDOW_BLOCK: usize = 64;
+/// Most elements of an operand that are packed for each of these points.
 pub const PACKED_WINDOW_ELEMENTS: usize = 128;
-/// and time of a byte of these copies.
+/// For a byte that is packed or unpacked.
 pub const PACKED_WINDOW_BYTE: f64 = 0.03;
 
 /// Fewest elements of a blocked permutation; smaller boxes are copied by loops.

@@ -85,13 +85,13 @@ pub(crate) fn splits_k(problem: &Problem) -> bool {
 
 /// The limit of outputs within which k is split, if it is. Batches are divided among threads as they are.
 pub(crate) fn split_k_limit(problem: &Problem) -> Option<(&'static str, usize)> {
-    let one = problem.batch.len() <= 1;
-    let few =
-        (limit!(SPLIT_K_OUTPUTS), if one { 2 * SPLIT_K_STEPS } else { SPLIT_K_BATCHED_STEPS });
-    let many = (limit!(SPLIT_LONG_K_OUTPUTS), SPLIT_LONG_K_STEPS);
-    let limits = [Some(few), one.then_some(many)];
+    let [least, long] = match problem.batch.len() {
+        ..=1 => [2 * SPLIT_K_STEPS, SPLIT_LONG_K_STEPS],
+        _ => [SPLIT_K_BATCHED_STEPS, usize::MAX],
+    };
+    let limits = [(limit!(SPLIT_K_OUTPUTS), least), (limit!(SPLIT_LONG_K_OUTPUTS), long)];
     let fits = |&((_, outputs), steps): &((&str, usize), usize)| {
         problem.outputs() <= outputs && problem.k.len() >= steps
     };
-    limits.into_iter().flatten().find(fits).map(|(limit, _)| limit)
+    limits.into_iter().find(fits).map(|(limit, _)| limit)
 }
