@@ -7,7 +7,7 @@ use super::block::{Lines4, Lines8, Registers4, Registers8};
 use super::spread;
 use super::staged::staged;
 use super::thin;
-use super::thin_blocks::thin_blocks;
+use super::thin_blocks::{is_thin, thin_blocks};
 use ijk_kernels::lines::LINE;
 #[cfg(target_arch = "x86_64")]
 use ijk_kernels::simd::Kind;
@@ -43,6 +43,8 @@ pub(super) struct Planes {
     pub splat: Plane,
     /// Columns are contiguous in `dst`, rows in `src`.
     pub transpose: Plane,
+    /// Returns true for extents of planes that `transpose` copies by [thin blocks](thin_blocks).
+    pub is_thin: fn([usize; 2]) -> bool,
     /// As `transpose`, for at least as many rows and columns as [`stages`](super::staged::stages) demands.
     pub staged: Plane,
     /// Columns are contiguous in `dst`, and in descending order of addresses in `src`.
@@ -516,22 +518,31 @@ macro_rules! leveled_transposes {
 }
 leveled_transposes!(transpose_at: transpose, staged_at: staged);
 
-/// The transposition of elements of a size, direct and staged.
-fn transposes_by<B: Block>(level: Level) -> [Plane; 2] {
-    [transpose_at::<B>(level), staged_at::<B>(level)]
+/// The transposition of elements of a size.
+struct Transposes {
+    direct: Plane,
+    staged: Plane,
+    is_thin: fn([usize; 2]) -> bool,
 }
 
-/// The same, by whole cache lines if registers are as wide.
-fn transposes_for<W: Copy>(level: Level) -> [Plane; 2] {
-    #[cfg(target_arch = "x86_64")]
-    match (level.kind(), size_of::<W>()) {
-        (Kind::Avx512, 4) => return transposes_by::<Lines4>(level),
-        (Kind::Avx512, 8) => return transposes_by::<Lines8>(level),
-        (Kind::Avx2, 4) => return transposes_by::<Registers4>(level),
-        (Kind::Avx2, 8) => return transposes_by::<Registers8>(level),
-        _ => {}
+impl Transposes {
+    fn by<B: Block>(level: Level) -> Self {
+        let (direct, staged) = (transpose_at::<B>(level), staged_at::<B>(level));
+        Self { direct, staged, is_thin: is_thin::<B> }
     }
-    transposes_by::<Plain<W, 8>>(level)
+
+    /// By whole cache lines if registers are as wide.
+    fn of<W: Copy>(level: Level) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        match (level.kind(), size_of::<W>()) {
+            (Kind::Avx512, 4) => return Self::by::<Lines4>(level),
+            (Kind::Avx512, 8) => return Self::by::<Lines8>(level),
+            (Kind::Avx2, 4) => return Self::by::<Registers4>(level),
+            (Kind::Avx2, 8) => return Self::by::<Registers8>(level),
+            _ => {}
+        }
+        Self::by::<Plain<W, 8>>(level)
+    }
 }
 
 /// The kernel that writes contiguous elements a few elements apart.
@@ -546,11 +557,12 @@ fn spread_for<W: Copy>(level: Level) -> Plane {
 }
 
 fn kernels<W: Copy>(level: Level) -> Planes {
-    let [transpose, staged] = transposes_for::<W>(level);
+    let Transposes { direct, staged, is_thin } = Transposes::of::<W>(level);
     Planes {
         rows: rows_at::<W>(level),
         splat: splat_at::<W>(level),
-        transpose,
+        transpose: direct,
+        is_thin,
         staged,
         reverse: reverse_at::<W>(level),
         every: every_at::<W>(level),

@@ -18,8 +18,7 @@ use kernel::{Plane, Planes, planes};
 use staged::stages;
 
 pub(crate) use ijk_kernels::lines::fence;
-pub(crate) use places::{Places, ShortAxis, part};
-pub(crate) use thin_blocks::is_thin;
+pub(crate) use places::{Places, ShortAxis, merged, part};
 
 /// Copies boxes of elements of one size.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +47,12 @@ impl Copier {
     pub fn streaming(t: DType, level: Level) -> Self {
         let planes = planes(t, level);
         Self { planes: Planes { rows: planes.stream, ..planes }, size: t.size() as isize }
+    }
+
+    /// Returns true if planes of these extents, whose rows are contiguous in the source and columns in the destination,
+    /// are transposed by whole registers although one extent is less than a register's.
+    pub fn is_thin(&self, extents: [usize; 2]) -> bool {
+        (self.planes.is_thin)(extents)
     }
 
     /// Copies a box; the last axis is the innermost loop.

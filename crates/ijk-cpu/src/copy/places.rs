@@ -349,6 +349,25 @@ pub(crate) fn part(extent: usize, least: usize) -> usize {
     (least..extent.min(4 * least)).find(fits).unwrap_or(extent)
 }
 
+/// The axes of the same box, outermost in the destination first, with those that are nested contiguously on both sides merged.
+pub(crate) fn merged(axes: Vec<ShortAxis>) -> Vec<ShortAxis> {
+    let mut axes: Vec<ShortAxis> = axes.into_iter().filter(|axis| axis.extent != 1).collect();
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
+    let mut merged: Vec<ShortAxis> = Vec::with_capacity(axes.len());
+    for axis in axes {
+        let whole = |step: isize| step.checked_mul(axis.extent as isize);
+        match merged.last_mut() {
+            Some(outer)
+                if [whole(axis.to), whole(axis.from)] == [Some(outer.to), Some(outer.from)] =>
+            {
+                *outer = ShortAxis { extent: outer.extent * axis.extent, ..axis };
+            }
+            _ => merged.push(axis),
+        }
+    }
+    merged
+}
+
 /// Number of points of axes; `None` on overflow.
 fn points(axes: &[ShortAxis]) -> Option<usize> {
     axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.extent))
@@ -446,5 +465,14 @@ mod tests {
         // Unless parts of them fill cache lines.
         let places = Places::new(&plane(1000), 4, Level::best()).unwrap();
         assert_eq!((places.run, places.runs.len()), (20, 20));
+    }
+
+    #[test]
+    fn nested_axes_merge() {
+        let axes = |axes: &[(usize, isize, isize)]| -> Vec<ShortAxis> {
+            axes.iter().map(|&(extent, to, from)| ShortAxis { extent, to, from }).collect()
+        };
+        let box_of = axes(&[(3, 4, 4), (5, 12, 12), (1, 7, 7), (2, 60, 120)]);
+        assert_eq!(merged(box_of), axes(&[(2, 60, 120), (15, 4, 4)]));
     }
 }

@@ -1,10 +1,7 @@
 //! Transposition of planes of few rows or few columns, by blocks of few rows or columns.
 
 use super::block::Block;
-#[cfg(target_arch = "x86_64")]
-use super::block::{Lines4, Lines8};
 use super::kernel::at;
-use ijk_kernels::simd::Level;
 
 /// Transposes a plane of few rows, or few columns, by thin blocks, of which the last overlaps its predecessor; returns
 /// false, without copying, if the block has none for its extents.
@@ -47,15 +44,9 @@ pub(super) unsafe fn thin_blocks<B: Block>(
     false
 }
 
-/// Returns true if such a plane of elements of `size` bytes is transposed by [thin blocks](thin_blocks).
-pub(crate) fn is_thin(extents: [usize; 2], size: usize, level: Level) -> bool {
-    match (level.name(), size) {
-        #[cfg(target_arch = "x86_64")]
-        ("avx512", 4) => splits::<Lines4>(extents) || joins::<Lines4>(extents),
-        #[cfg(target_arch = "x86_64")]
-        ("avx512", 8) => splits::<Lines8>(extents) || joins::<Lines8>(extents),
-        _ => false,
-    }
+/// Returns true for extents of planes that [thin blocks](thin_blocks) cover.
+pub(super) fn is_thin<B: Block>(extents: [usize; 2]) -> bool {
+    splits::<B>(extents) || joins::<B>(extents)
 }
 
 /// Returns true if thin blocks cover the few rows of a plane.

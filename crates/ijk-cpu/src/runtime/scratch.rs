@@ -2,12 +2,16 @@
 //!
 //! Page faults of new memory cost more than the work on it, so an engine keeps its buffers.
 
+use crate::error::RunError;
+use crate::runtime::threads::Workers;
 use ijk_kernels::tuning::time::{KEPT_BUFFERS, UNCOUNTED_BYTES};
 use ijk_tensor::advise_huge_pages;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::reserve;
 use std::alloc::{Layout, alloc, dealloc};
+use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 /// Alignment of every buffer: a cache line, or a vector register.
@@ -65,6 +69,29 @@ impl ScratchPool {
             ScratchBlock::try_new(bytes)
         })?;
         Some(Scratch { block: Some(block), pool: self })
+    }
+
+    /// Divides `count` tasks of `cost` nanoseconds in all among threads: calls `body` with ranges of them, each with
+    /// `bytes` bytes, as of [`try_take`](Self::try_take).
+    ///
+    /// # Errors
+    /// If an allocation fails; the tasks of its range are left out.
+    pub(crate) fn parallel_ranges(
+        &self,
+        workers: &Workers,
+        (count, cost): (usize, f64),
+        bytes: usize,
+        body: impl Fn(Range<usize>, *mut u8) + Sync,
+    ) -> Result<(), RunError> {
+        let failed = AtomicBool::new(false);
+        workers.parallel_ranges(count, cost, |range| match self.try_take(bytes) {
+            Some(memory) => body(range, memory.as_ptr()),
+            None => failed.store(true, Ordering::Relaxed),
+        });
+        match failed.into_inner() {
+            true => Err(RunError::OutOfMemory(bytes)),
+            false => Ok(()),
+        }
     }
 
     /// Frees unused buffers.

@@ -1,7 +1,7 @@
 //! Copies that permute axes, if both sides are contiguous along different axes and loops along these are short.
 
 use crate::check::{CheckedNest, Layout};
-use crate::copy::{Places, ShortAxis, is_thin};
+use crate::copy::{Copier, Places, ShortAxis, merged};
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::origin::Origin;
 use crate::runtime::threads::Workers;
@@ -53,7 +53,8 @@ impl PermuteProgram {
         let axes = merged(kept.map(axis).collect::<Option<Vec<_>>>()?);
         let streams = layouts.get(nest.store.base.buffer.0 as usize)?.streams;
         // Loops of a nest transpose such a plane by whole registers.
-        if !streams && is_thin_plane(&axes, size, level) {
+        let copier = Copier::new(load.dtype, level);
+        if !streams && is_thin_plane(&axes, size, &copier) {
             return None;
         }
         if !are_short(&axes, size, if streams { PERMUTE_STREAMED_RUN_BYTES } else { LINE / 2 }) {
@@ -119,10 +120,10 @@ struct PermuteSides {
 unsafe impl Sync for PermuteSides {}
 
 /// Returns true for a transposed plane with few rows or columns.
-fn is_thin_plane(axes: &[ShortAxis], size: usize, level: Level) -> bool {
+fn is_thin_plane(axes: &[ShortAxis], size: usize, copier: &Copier) -> bool {
     let [rows, columns] = axes else { return false };
     let transposed = [rows.from, columns.to] == [size as isize; 2];
-    transposed && is_thin([rows.extent, columns.extent], size, level)
+    transposed && copier.is_thin([rows.extent, columns.extent])
 }
 
 /// Returns true if loops along the innermost axes of either side are short: along one of both sides, shorter than `run`
@@ -140,37 +141,12 @@ fn are_short(axes: &[ShortAxis], size: usize, run: usize) -> bool {
     }
 }
 
-/// The same box, with axes that are nested contiguously on both sides merged.
-fn merged(axes: Vec<ShortAxis>) -> Vec<ShortAxis> {
-    let mut axes: Vec<ShortAxis> = axes.into_iter().filter(|axis| axis.extent != 1).collect();
-    axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
-    let mut merged: Vec<ShortAxis> = Vec::with_capacity(axes.len());
-    for axis in axes {
-        let whole = |step: isize| step.checked_mul(axis.extent as isize);
-        match merged.last_mut() {
-            Some(outer)
-                if [whole(axis.to), whole(axis.from)] == [Some(outer.to), Some(outer.from)] =>
-            {
-                *outer = ShortAxis { extent: outer.extent * axis.extent, ..axis };
-            }
-            _ => merged.push(axis),
-        }
-    }
-    merged
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn axes<const N: usize>(axes: [(usize, isize, isize); N]) -> Vec<ShortAxis> {
         axes.map(|(extent, to, from)| ShortAxis { extent, to, from }).to_vec()
-    }
-
-    #[test]
-    fn nested_axes_merge() {
-        let box_of = axes([(3, 4, 4), (5, 12, 12), (1, 7, 7), (2, 60, 120)]);
-        assert_eq!(merged(box_of), axes([(2, 60, 120), (15, 4, 4)]));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::steps::scatter::ScatterProgram;
 use crate::steps::short_axes::{
     ShortAxesProgram, is_brief, is_outer_product, is_thin, scattered_elements,
 };
-use crate::steps::window::{PackedWindowProgram, WindowProgram};
+use crate::steps::window::{self, WindowProgram};
 use ijk_kernels::simd::Level;
 use ijk_kernels::tuning::order::{
     BRIEF_POINTS, GEMM_SETUP, PACKED_ELEMENT, SCATTERED_ELEMENT, SHORT_AXES_COPY_READS,
@@ -35,8 +35,7 @@ type NestCandidate = fn(&NestTask<'_>) -> Option<Program>;
 /// Candidates for nests; tiles take all others.
 const NESTS: &[NestCandidate] = &[
     |task| NarrowProductProgram::new(task.nest, task.checked, task.level).map(Program::from),
-    |task| PackedWindowProgram::new(task.nest, task.checked, task.level).map(Program::from),
-    |task| WindowProgram::new(task.nest, task.checked, task.level).map(Program::from),
+    |task| window::program(task.nest, task.checked, task.level),
     |task| ScatterProgram::new(task.nest, task.checked, task.level).map(Program::from),
     |task| {
         PermuteProgram::new(task.nest, task.checked, task.buffers, task.level).map(Program::from)

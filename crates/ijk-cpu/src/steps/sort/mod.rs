@@ -21,7 +21,6 @@ use kernel::{SortKernels, SortRow, Wanted, kernels};
 use key::{Half, Keyed, Wide};
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A prepared order.
 #[derive(Clone, Debug)]
@@ -122,18 +121,11 @@ impl SortProgram {
     ) -> Result<(), RunError> {
         let (from, to) = (self.from.of(bases).cast_const(), self.to.of(bases));
         let job = SortRun { program: self, from, to };
-        let failed = AtomicBool::new(false);
-        workers.parallel_ranges(self.count(), self.cost(), |rows| {
-            match scratch.try_take(self.scratch_bytes()) {
-                // SAFETY: guaranteed by the caller; each row is assigned to one task, which has the scratch memory.
-                Some(memory) => unsafe { job.rows(rows, memory.as_ptr(), workers) },
-                None => failed.store(true, Ordering::Relaxed),
-            }
-        });
-        match failed.into_inner() {
-            true => Err(RunError::OutOfMemory(self.scratch_bytes())),
-            false => Ok(()),
-        }
+        let work = (self.count(), self.cost());
+        scratch.parallel_ranges(workers, work, self.scratch_bytes(), |rows, memory| {
+            // SAFETY: guaranteed by the caller; each row is assigned to one task, which has the scratch memory.
+            unsafe { job.rows(rows, memory, workers) }
+        })
     }
 }
 

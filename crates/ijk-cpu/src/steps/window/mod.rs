@@ -12,6 +12,7 @@ use crate::check::CheckedNest;
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::nest::scalar_bits;
 use crate::origin::Origin;
+use crate::steps::Program;
 use ijk_kernels::simd::Level;
 use ijk_kernels::tuning::order::WINDOW_TAPS;
 use ijk_kernels::tuning::time::{WINDOW_OUTPUT, WINDOW_PIECE, WINDOW_TAP};
@@ -55,18 +56,31 @@ struct WindowAxis {
     steps: [isize; 3],
 }
 
+/// The program of a checked nest, if it is over windows.
+pub(crate) fn program(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Program> {
+    let pattern = WindowPattern::of(nest, checked)?;
+    match PackedWindowProgram::of(&pattern, nest, checked, level) {
+        Some(packed) => Some(packed.into()),
+        None => WindowProgram::of(&pattern, nest, checked, level).map(Program::from),
+    }
+}
+
 impl WindowProgram {
-    /// The program of a checked nest, if it is over windows.
-    pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
-        let pattern = WindowPattern::of(nest, checked)?;
-        let [a, b] = pattern.loads.map(|n| &nest.loads[n]);
-        let size = nest.store.dtype.size() as isize;
-        let strides = |axis: usize| {
-            let second = if pattern.map.is_some() { b.strides[axis] } else { 0 };
-            [a.strides[axis], second, nest.store.strides[axis]].map(|n| n.wrapping_mul(size))
-        };
+    /// The program of a checked nest, if it is over windows with rows that need no copy.
+    pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        Self::of(&WindowPattern::of(nest, checked)?, nest, checked, level)
+    }
+
+    /// The program of a pattern, with rows as they are.
+    fn of(
+        pattern: &WindowPattern,
+        nest: &Nest,
+        checked: &CheckedNest,
+        level: Level,
+    ) -> Option<Self> {
         let row = checked.extents[pattern.row];
-        prepared(&pattern, nest, (row, &checked.extents), strides, level)
+        let strides = |axis: usize| pattern.strides(nest, axis);
+        prepared(pattern, nest, (row, &checked.extents), strides, level)
     }
 
     /// Its algorithm and blocking, with reasons.

@@ -8,7 +8,7 @@ use super::pattern::WindowPattern;
 use super::run::WindowRun;
 use super::{WindowProgram, prepared};
 use crate::check::CheckedNest;
-use crate::copy::{Copier, CopySide};
+use crate::copy::{Copier, CopySide, ShortAxis, merged};
 use crate::error::RunError;
 use crate::explain::{KernelChoice, Reason, Relation, limit};
 use crate::origin::Origin;
@@ -18,9 +18,8 @@ use ijk_kernels::simd::Level;
 use ijk_kernels::tuning::time::{
     PACKED_WINDOW_BLOCK, PACKED_WINDOW_BYTE, PACKED_WINDOW_ELEMENTS, PACKED_WINDOW_ROW_BYTES,
 };
-use ijk_plan::plan::{Base, Nest, Start};
+use ijk_plan::plan::{Nest, Start};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A prepared nest over packed windows.
 #[derive(Clone, Debug)]
@@ -38,160 +37,129 @@ pub(crate) struct PackedWindowProgram {
     row: usize,
 }
 
-/// An input or the output.
+/// An input or the output, with the copy of a block of it.
 #[derive(Clone, Debug)]
 struct PackedSide {
     origin: Origin,
     /// Stride in bytes along the long axis; 0 for an input that is the same everywhere, and read in place.
     step: isize,
-    /// The other axes, innermost in memory last.
-    axes: SmallVec<[PackedAxis; 4]>,
-    /// Those of the copy: contiguous ones are merged.
-    copied: SmallVec<[PackedAxis; 4]>,
     /// Packed elements for each point of the long axis; 0 in place.
+    elements: usize,
+    /// The axes of the copy, and the long one's number among them.
+    extents: SmallVec<[usize; 4]>,
+    to: SmallVec<[isize; 4]>,
+    from: SmallVec<[isize; 4]>,
+    along: usize,
+}
+
+/// The axes of a side other than the long one, by their numbers: extents, and strides in bytes in memory and packed.
+struct PackedAxes {
+    axes: Vec<(usize, usize, [isize; 2])>,
     elements: usize,
 }
 
-/// An axis, with its strides in bytes in memory and in a packed block.
-#[derive(Clone, Copy, Debug)]
-struct PackedAxis {
-    axis: usize,
-    extent: usize,
-    memory: isize,
-    packed: isize,
-}
-
-impl PackedSide {
-    /// A side with strides in elements of `size` bytes; `None` if it has too many elements to pack.
-    fn new(
-        (base, strides, size): (Base, &[isize], usize),
-        along: usize,
-        others: impl Iterator<Item = (usize, usize)>,
+impl PackedAxes {
+    /// The axes of a side with the stride `step` along the long axis, of which those that it varies along count;
+    /// `None` if it has too many elements to pack.
+    fn of(
+        step: isize,
+        size: usize,
+        others: impl Iterator<Item = (usize, usize, isize)>,
     ) -> Option<Self> {
-        let bytes = |axis: usize| strides[axis].wrapping_mul(size as isize);
-        let axis = |(axis, extent)| {
-            let memory = bytes(axis);
-            PackedAxis { axis, extent, memory, packed: memory }
-        };
-        let mut axes: SmallVec<[_; 4]> = others.map(axis).filter(|axis| axis.memory != 0).collect();
-        axes.sort_by_key(|axis| std::cmp::Reverse(axis.memory.unsigned_abs()));
-        let (origin, step) = (Origin::new(base, size), bytes(along));
-        let mut elements = 0;
-        if step != 0 {
-            elements = 1;
-            for axis in axes.iter_mut().rev() {
-                axis.packed = (elements * PACKED_WINDOW_BLOCK * size) as isize;
-                elements *= axis.extent;
-                if elements > PACKED_WINDOW_ELEMENTS {
-                    return None;
-                }
+        let axis = |(axis, extent, memory)| (axis, extent, [memory; 2]);
+        let mut axes: Vec<_> = others.filter(|&(_, _, memory)| memory != 0).map(axis).collect();
+        if step == 0 {
+            return Some(Self { axes, elements: 0 });
+        }
+        axes.sort_by_key(|(_, _, [memory, _])| std::cmp::Reverse(memory.unsigned_abs()));
+        let mut elements = 1;
+        for (_, extent, [_, packed]) in axes.iter_mut().rev() {
+            *packed = (elements * PACKED_WINDOW_BLOCK * size) as isize;
+            elements *= *extent;
+            if elements > PACKED_WINDOW_ELEMENTS {
+                return None;
             }
         }
-        let mut copied: SmallVec<[PackedAxis; 4]> = SmallVec::new();
-        for &axis in &axes {
-            match copied.last_mut() {
-                Some(outer) if outer.memory == axis.memory * axis.extent as isize => {
-                    *outer = PackedAxis { extent: outer.extent * axis.extent, ..axis };
-                }
-                _ => copied.push(axis),
-            }
-        }
-        Some(Self { origin, step, axes, copied, elements })
+        Some(Self { axes, elements })
     }
 
     /// The stride of a packed block along an axis.
-    fn stride(&self, axis: usize) -> isize {
-        self.axes.iter().find(|own| own.axis == axis).map_or(0, |own| own.packed)
+    fn packed(&self, wanted: usize) -> isize {
+        let own = self.axes.iter().find(|(axis, ..)| *axis == wanted);
+        own.map_or(0, |(_, _, [_, packed])| *packed)
     }
+}
 
-    /// Copies `count` points of the long axis from memory to a packed block.
-    ///
-    /// # Safety
-    /// All elements at these points are readable; the block has room for them, and no other thread accesses it.
-    unsafe fn pack(
-        &self,
-        copier: &Copier,
-        size: usize,
-        count: usize,
-        from: *const u8,
-        to: *mut u8,
-    ) {
-        let list = |each: fn(&PackedAxis) -> isize, last: isize| {
-            self.copied.iter().map(each).chain([last]).collect::<SmallVec<[isize; 8]>>()
+impl PackedSide {
+    /// A side of elements of `size` bytes: the output if it `is_out`, which is copied to memory.
+    fn new((origin, step): (Origin, isize), size: usize, axes: &PackedAxes, is_out: bool) -> Self {
+        let axis = |extent, [memory, packed]: [isize; 2]| match is_out {
+            true => ShortAxis { extent, to: memory, from: packed },
+            false => ShortAxis { extent, to: packed, from: memory },
         };
-        let extents: SmallVec<[usize; 8]> =
-            self.copied.iter().map(|axis| axis.extent).chain([count]).collect();
-        let (packed, memory) =
-            (list(|axis| axis.packed, size as isize), list(|axis| axis.memory, self.step));
-        let (to, from) =
-            (CopySide { ptr: to, strides: &packed }, CopySide { ptr: from, strides: &memory });
-        // SAFETY: guaranteed by the caller; a block overlaps no array.
-        unsafe { copier.copy(&extents, to, from) };
+        let others = axes.axes.iter().map(|&(_, extent, strides)| axis(extent, strides));
+        let mut copied = merged(others.collect());
+        // The innermost loop is along the axis that is contiguous in the destination.
+        let along = if is_out { copied.len().saturating_sub(1) } else { copied.len() };
+        copied.insert(along, axis(PACKED_WINDOW_BLOCK, [step, size as isize]));
+        Self {
+            origin,
+            step,
+            elements: axes.elements,
+            extents: copied.iter().map(|axis| axis.extent).collect(),
+            to: copied.iter().map(|axis| axis.to).collect(),
+            from: copied.iter().map(|axis| axis.from).collect(),
+            along,
+        }
     }
 
-    /// Copies `count` points of the long axis from a packed block to memory.
+    /// Copies `count` points of the long axis, at most those of a block.
     ///
     /// # Safety
-    /// As for [`pack`](Self::pack), with both sides exchanged.
-    unsafe fn unpack(
-        &self,
-        copier: &Copier,
-        size: usize,
-        count: usize,
-        from: *const u8,
-        to: *mut u8,
-    ) {
-        // The innermost loop is along the axis that is contiguous in memory.
-        let (outer, inner) = self.copied.split_at(self.copied.len().saturating_sub(1));
-        let along = PackedAxis { axis: 0, extent: count, memory: self.step, packed: size as isize };
-        let axes: SmallVec<[PackedAxis; 8]> =
-            outer.iter().copied().chain([along]).chain(inner.iter().copied()).collect();
-        let extents: SmallVec<[usize; 8]> = axes.iter().map(|axis| axis.extent).collect();
-        let packed: SmallVec<[isize; 8]> = axes.iter().map(|axis| axis.packed).collect();
-        let memory: SmallVec<[isize; 8]> = axes.iter().map(|axis| axis.memory).collect();
-        let (to, from) =
-            (CopySide { ptr: to, strides: &memory }, CopySide { ptr: from, strides: &packed });
-        // SAFETY: guaranteed by the caller; a block overlaps no array.
+    /// As for [`Copier::copy`]: the array has these elements, and the block room for as many.
+    unsafe fn copy(&self, copier: &Copier, count: usize, from: *const u8, to: *mut u8) {
+        let mut extents = self.extents.clone();
+        extents[self.along] = count;
+        let to = CopySide { ptr: to, strides: &self.to };
+        let from = CopySide { ptr: from, strides: &self.from };
+        // SAFETY: guaranteed by the caller.
         unsafe { copier.copy(&extents, to, from) };
     }
 }
 
 impl PackedWindowProgram {
-    /// The program of a checked nest, if it is over windows with short rows, and has a long axis.
-    pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
-        let mut pattern = WindowPattern::of(nest, checked)?;
+    /// The program of a pattern with short rows and a long axis.
+    pub(super) fn of(
+        pattern: &WindowPattern,
+        nest: &Nest,
+        checked: &CheckedNest,
+        level: Level,
+    ) -> Option<Self> {
         let (extents, size) = (&checked.extents, nest.store.dtype.size());
         let row = extents[pattern.row];
         let at = (0..pattern.outer.len()).max_by_key(|&n| extents[pattern.outer[n]])?;
-        let along = pattern.outer.remove(at);
-        let short = row * size <= PACKED_WINDOW_ROW_BYTES && extents[along] >= PACKED_WINDOW_BLOCK;
-        if !short || nest.start != Start::Covered {
+        let long = extents[pattern.outer[at]] >= PACKED_WINDOW_BLOCK;
+        if !long || row * size > PACKED_WINDOW_ROW_BYTES || nest.start != Start::Covered {
             return None;
         }
-        pattern.outer.push(std::mem::replace(&mut pattern.row, along));
-        let others = |axes: &[usize]| axes.iter().map(|&a| (a, extents[a])).collect::<Vec<_>>();
-        let (kept, taps) = (others(&pattern.outer), others(&pattern.taps));
-        let all = || kept.iter().chain(&taps).copied();
-        if nest.loads[pattern.loads[0]].strides[along] == 0 {
-            // The map is commutative: the operand that varies along rows comes first.
-            pattern.loads.swap(0, 1);
-        }
-        let none = vec![0; extents.len()];
-        let input = |n: usize| {
-            let load = &nest.loads[pattern.loads[n]];
-            let strides = if n == 1 && pattern.map.is_none() { &none } else { &load.strides };
-            PackedSide::new((load.base, strides, size), along, all())
+        let pattern = pattern.along(at, nest);
+        let (along, steps) = (pattern.row, pattern.strides(nest, pattern.row));
+        let axes = |n: usize| {
+            let others = pattern.outer.iter().chain(&pattern.taps);
+            let others = others.map(|&a| (a, extents[a], pattern.strides(nest, a)[n]));
+            PackedAxes::of(steps[n], size, others)
         };
-        let out = (nest.store.base, &nest.store.strides[..], size);
-        let sides = [input(0)?, input(1)?, PackedSide::new(out, along, kept.iter().copied())?];
-        if sides[0].elements == 0 || sides[2].elements == 0 {
+        let axes = [axes(0)?, axes(1)?, axes(2)?];
+        if steps[0] == 0 || steps[2] == 0 {
             return None;
         }
         let strides = |axis: usize| match axis == along {
-            true => sides.each_ref().map(|side| if side.step == 0 { 0 } else { size as isize }),
-            false => sides.each_ref().map(|side| side.stride(axis)),
+            true => steps.map(|step| if step == 0 { 0 } else { size as isize }),
+            false => axes.each_ref().map(|axes| axes.packed(axis)),
         };
         let block = prepared(&pattern, nest, (PACKED_WINDOW_BLOCK, extents), strides, level)?;
+        let side = |n: usize| PackedSide::new((block.origins[n], steps[n]), size, &axes[n], n == 2);
+        let sides = [side(0), side(1), side(2)];
         let rest = extents[along] % PACKED_WINDOW_BLOCK;
         let rest = (rest > 0).then(|| WindowProgram { row: rest, piece: rest, ..block.clone() });
         let copier = Copier::new(nest.store.dtype, level);
@@ -241,21 +209,15 @@ impl PackedWindowProgram {
         workers: &Workers,
         scratch: &ScratchPool,
     ) -> Result<(), RunError> {
-        let origins = Origins(self.sides.each_ref().map(|side| side.origin.of(bases)));
-        let refused = AtomicUsize::new(0);
-        workers.parallel_ranges(self.along.div_ceil(PACKED_WINDOW_BLOCK), self.cost(), |blocks| {
-            let Some(memory) = scratch.try_take(self.bytes()) else {
-                return refused.store(self.bytes(), Ordering::Relaxed);
-            };
+        let origins = self.sides.each_ref().map(|side| side.origin.of(bases));
+        let whole = WindowRun { program: &self.block, origins };
+        let work = (self.along.div_ceil(PACKED_WINDOW_BLOCK), self.cost());
+        scratch.parallel_ranges(workers, work, self.bytes(), |blocks, memory| {
             for block in blocks {
                 // SAFETY: guaranteed by the caller; each block is assigned to one task, which has its own memory.
-                unsafe { self.one(&origins, block, memory.as_ptr()) };
+                unsafe { self.one(&whole, block, memory) };
             }
-        });
-        match refused.into_inner() {
-            0 => Ok(()),
-            bytes => Err(RunError::OutOfMemory(bytes)),
-        }
+        })
     }
 
     /// Computes the windows of a block.
@@ -263,32 +225,26 @@ impl PackedWindowProgram {
     /// # Safety
     /// As for [`run`](Self::run); no other task has this block, or accesses the memory, which has room for packed
     /// blocks.
-    unsafe fn one(&self, Origins(origins): &Origins, block: usize, memory: *mut u8) {
+    unsafe fn one(&self, whole: &WindowRun<'_>, block: usize, memory: *mut u8) {
         let first = block * PACKED_WINDOW_BLOCK;
         let count = PACKED_WINDOW_BLOCK.min(self.along - first);
-        let mut packed = *origins;
-        let mut free = memory;
-        let place = |n: usize| origins[n].wrapping_offset(first as isize * self.sides[n].step);
+        let place =
+            |n: usize| whole.origins[n].wrapping_offset(first as isize * self.sides[n].step);
+        let (mut origins, mut free) = (whole.origins, memory);
         for (n, side) in self.sides.iter().enumerate().filter(|(_, side)| side.elements > 0) {
-            packed[n] = free;
+            origins[n] = free;
             free = free.wrapping_add(side.elements * PACKED_WINDOW_BLOCK * self.size);
             if n < 2 {
                 // SAFETY: guaranteed by the caller; the check of the nest covers all points.
-                unsafe { side.pack(&self.copier, self.size, count, place(n), packed[n]) };
+                unsafe { side.copy(&self.copier, count, place(n), origins[n]) };
             }
         }
         let program = self.rest.as_ref().filter(|rest| rest.row == count).unwrap_or(&self.block);
-        let run = WindowRun { program, origins: packed };
+        let run = WindowRun { program, origins };
         // SAFETY: the inputs are packed, or in place; the last side has room for all outputs.
         unsafe {
-            run.pieces(0..program.blocks() * program.pieces());
-            self.sides[2].unpack(&self.copier, self.size, count, packed[2], place(2));
+            run.pieces(0..program.all_pieces());
+            self.sides[2].copy(&self.copier, count, origins[2], place(2));
         }
     }
 }
-
-/// Addresses of both inputs and of the output.
-struct Origins([*mut u8; 3]);
-
-// SAFETY: these are only pointers; each task writes its own part of the output.
-unsafe impl Sync for Origins {}

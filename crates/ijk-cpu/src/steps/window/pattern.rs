@@ -6,6 +6,7 @@ use ijk_plan::plan::{Nest, Node, NodeId};
 use ijk_types::{BinaryOp, Monoid, Reducer};
 
 /// A nest over windows.
+#[derive(Clone)]
 pub(super) struct WindowPattern {
     /// Map of two inputs; with `None` there is one.
     pub map: Option<BinaryOp>,
@@ -68,5 +69,25 @@ impl WindowPattern {
         }
         outer.sort_by_key(|&axis| std::cmp::Reverse(nest.store.strides[axis].unsigned_abs()));
         Some(Self { map, reduce, loads, row, outer, taps })
+    }
+
+    /// The same windows, with rows along the outer axis at a position.
+    pub fn along(&self, at: usize, nest: &Nest) -> Self {
+        let mut turned = self.clone();
+        let row = std::mem::replace(&mut turned.row, self.outer[at]);
+        turned.outer[at] = row;
+        // The operand that varies along rows comes first, as above.
+        if nest.loads[self.loads[0]].strides[turned.row] == 0 {
+            turned.loads.swap(0, 1);
+        }
+        turned
+    }
+
+    /// Strides in bytes along an axis in both inputs, of which the second has none if there is one, and in the output.
+    pub fn strides(&self, nest: &Nest, axis: usize) -> [isize; 3] {
+        let [a, b] = self.loads.map(|n| nest.loads[n].strides[axis]);
+        let second = if self.map.is_some() { b } else { 0 };
+        let size = nest.store.dtype.size() as isize;
+        [a, second, nest.store.strides[axis]].map(|n| n.wrapping_mul(size))
     }
 }

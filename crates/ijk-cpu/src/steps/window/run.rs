@@ -25,8 +25,7 @@ impl WindowProgram {
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let origins = self.origins.map(|origin| origin.of(bases));
         let job = WindowRun { program: self, origins };
-        let pieces = self.blocks() * self.pieces();
-        workers.parallel_ranges(pieces, self.cost(), |pieces| {
+        workers.parallel_ranges(self.all_pieces(), self.cost(), |pieces| {
             // SAFETY: guaranteed by the caller; each piece is assigned to one task.
             unsafe { job.pieces(pieces) };
         });
@@ -34,13 +33,18 @@ impl WindowProgram {
 }
 
 impl WindowProgram {
+    /// Number of pieces of all rows.
+    pub(super) fn all_pieces(&self) -> usize {
+        self.blocks() * self.pieces()
+    }
+
     /// Number of pieces of a block of rows.
-    pub(super) fn pieces(&self) -> usize {
+    fn pieces(&self) -> usize {
         self.row.div_ceil(self.piece)
     }
 
     /// Number of blocks of rows.
-    pub(super) fn blocks(&self) -> usize {
+    fn blocks(&self) -> usize {
         self.rows() / self.across.extent * self.across.extent.div_ceil(WINDOW_ROWS)
     }
 }
