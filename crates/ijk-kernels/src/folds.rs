@@ -241,10 +241,15 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
         // SAFETY: guaranteed by the caller.
         unsafe {
             while at + V::LANES <= length {
+                self.ask::<1>(row, at);
                 sum = J::join(sum, self.term(row, at));
                 at += V::LANES;
             }
-            if at < length { J::join(sum, self.end(row, at, length)) } else { sum }
+            if at < length {
+                self.ask::<1>(row, at);
+                sum = J::join(sum, self.end(row, at, length));
+            }
+            sum
         }
     }
 
@@ -313,7 +318,7 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
         // SAFETY: guaranteed by the caller; elements are within the part.
         unsafe {
             while at + CHAINS * V::LANES <= end {
-                self.ask(row.x.wrapping_add(at));
+                self.ask::<CHAINS>(row, at);
                 for (n, sum) in sums.iter_mut().enumerate() {
                     *sum = J::join(*sum, self.term(row, at + n * V::LANES));
                 }
@@ -321,24 +326,32 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
             }
             for sum in &mut sums[..CHAINS - 1] {
                 if at + V::LANES <= end {
+                    self.ask::<1>(row, at);
                     *sum = J::join(*sum, self.term(row, at));
                     at += V::LANES;
                 }
             }
             if at < end {
+                self.ask::<1>(row, at);
                 sums[CHAINS - 1] = J::join(sums[CHAINS - 1], self.end(row, at, end));
             }
         }
     }
 
-    /// Prefetches the elements after a strip, or those at the prefetch distance.
+    /// Prefetches as many vectors behind the next ones, or at the prefetch distance; of the other operand, too, unless
+    /// all rows have the same elements of it.
     #[inline(always)]
-    fn ask(&self, strip: *const V::Element) {
-        let strip = strip.cast::<u8>();
-        for at in (0..CHAINS * V::LANES * size_of::<V::Element>()).step_by(LINE) {
+    fn ask<const VECTORS: usize>(&self, row: Row<V>, at: usize) {
+        let next = |operand: *const V::Element| operand.wrapping_add(at).cast::<u8>();
+        let bytes = VECTORS * V::LANES * size_of::<V::Element>();
+        for line in (0..bytes).step_by(LINE) {
+            let x = next(row.x).wrapping_add(line);
             match self.rows.ahead {
-                0 => prefetch(strip.wrapping_add(AHEAD + at)),
-                ahead => prefetch_far(strip.wrapping_offset(ahead).wrapping_add(at)),
+                0 => prefetch(x.wrapping_add(AHEAD)),
+                ahead => prefetch_far(x.wrapping_offset(ahead)),
+            }
+            if Self::PAIRED && self.rows.steps[1] != 0 {
+                prefetch(next(row.other).wrapping_add(line + AHEAD));
             }
         }
     }

@@ -59,8 +59,17 @@ impl FoldsProgram {
         let (folded, kept): (Vec<usize>, Vec<usize>) =
             several.into_iter().partition(|&a| nest.axes[a].reduced);
         let inner = |&axis: &usize| Some((axis, operands(nest, axis)?));
-        let (inner, (term, of, x, other)) = folded.iter().find_map(inner)?;
+        let (inner, (term, of, mut x, mut other)) = folded.iter().find_map(inner)?;
         let size = t.size();
+        // The operand that differs between rows is the one to prefetch.
+        let repeats = |load: usize| {
+            kept.iter().next_back().is_some_and(|&a| nest.loads[load].strides[a] == 0)
+        };
+        if let (Of::Product, Some(second)) = (of, &mut other)
+            && repeats(x)
+        {
+            std::mem::swap(&mut x, second);
+        }
         // Strides in bytes in `x` and in the other operand.
         let steps = |a: usize| {
             let of = |load: usize| nest.loads[load].strides[a].checked_mul(size as isize);
