@@ -14,7 +14,9 @@ use crate::runtime::threads::{Workers, cut};
 use crate::steps::finite::walk;
 use crate::steps::{ExecutableStep, PackedInput, Program};
 use ijk_kernels::simd::Level;
-use ijk_kernels::tuning::time::{SWEEP_PREFETCH_BYTES, SWEEP_TASKS_PER_THREAD};
+use ijk_kernels::tuning::time::{
+    SWEEP_PREFETCH_BYTES, SWEEP_PREFETCH_DISTANCE, SWEEP_TASKS_PER_THREAD,
+};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -196,7 +198,8 @@ fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
         let Some(whole) = buffers.get(window.buffer.0 as usize) else { continue };
         let size = whole.dtype.size();
         let step = window.strides.last().map_or(0, |stride| stride * (axis.block * size) as isize);
-        if step == 0 || whole.len * size < SWEEP_PREFETCH_BYTES {
+        let near = (1..=SWEEP_PREFETCH_DISTANCE).contains(&step.unsigned_abs());
+        if !near || whole.len * size < SWEEP_PREFETCH_BYTES {
             continue;
         }
         for at in (0..body.buffers.len()).filter(|&at| body.buffers[at].place == Place::Input(n)) {

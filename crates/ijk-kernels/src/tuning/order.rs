@@ -120,7 +120,7 @@ pub const DOT_PREFETCH_BYTES: usize = L2 / 4;
 /// Largest n for which axpy is faster than packing: lhs is read once for each column, from cache after the first.
 pub const AXPY_COLUMNS: usize = 3;
 
-/// Size of lhs in bytes from which it is out of L2, so that axpy reads it in long runs.
+/// Size in bytes of all of lhs from which it is out of L2, so that axpy reads it in long runs.
 pub const AXPY_LHS_BYTES: usize = L2 / 4;
 
 /// Largest n whose sums all stay in registers, for as many rows,

@@ -154,6 +154,9 @@ pub const SWEEP_TASKS_PER_THREAD: usize = 8;
 /// Size in bytes from which a buffer of a sweep is out of cache, so that its next block is prefetched.
 pub const SWEEP_PREFETCH_BYTES: usize = L3;
 
+/// Largest distance in bytes of the next block, if it is prefetched: it would leave L2 before it is read.
+pub const SWEEP_PREFETCH_DISTANCE: usize = L2 / 4;
+
 /// Size in bytes of all loads of a nest from which they are out of cache, so that chains prefetch them.
 pub const LOADS_PREFETCH_BYTES: usize = OUT_OF_CACHE / 2;
 

@@ -12,6 +12,15 @@ const MANY_PRODUCTS: u64 = 1 << 15;
 /// Steps from which on sums of a few rows or columns fill lanes.
 const LONG_SUM: u64 = 1 << 10;
 
+/// Products of a vector by a matrix, one of a batch, from which on gemv reads the matrix faster than a loop nest,
+const LARGE_MATRIX: u64 = 1 << 14;
+
+/// and products of the batch from which on it does so for smaller ones, since they are out of cache.
+const MANY_MATRICES: u64 = 1 << 21;
+
+/// Distance of rows in elements up to which they are read like contiguous ones.
+const NEAR_ROWS: usize = 1 << 10;
+
 /// Tells whether a contraction of these extents is faster than a loop nest. Tuned by benchmarks.
 ///
 /// Matrix-vector products need sides that fill vector lanes; batched products need enough work each to amortise
@@ -22,7 +31,10 @@ pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
     match (short, batch) {
         (_, 0) | (0, _) => false,
         (1, 1) => k >= 16 && long >= 16 || k >= LONG_SUM && long > 1,
-        (1, _) => false,
+        (1, _) => {
+            let large = work >= LARGE_MATRIX || work.saturating_mul(batch) >= MANY_MATRICES;
+            k >= 16 && long >= 16 && large
+        }
         (_, 1) => k > 1 && (short.saturating_mul(k) >= 16 && work > 64 || work >= MANY_PRODUCTS),
         (_, _) => k > 1 && work >= 512,
     }
@@ -31,8 +43,20 @@ pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
 /// Tells whether a contraction is faster than a loop nest, and its output strides are injective.
 pub(crate) fn is_worth(whole: &Contraction) -> bool {
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
-    let worth = worth_contracting(batch, m, n, k) || worth_dots(whole, m, n, k);
-    worth && apart(&whole.axes)
+    let gemv = worth_contracting(batch, m, n, k) && (batch == 1 || m.min(n) > 1 || is_dense(whole));
+    (gemv || worth_dots(whole, m, n, k)) && apart(&whole.axes)
+}
+
+/// Tells whether the rows of the matrices of a batched matrix-vector product are near each other: those of one matrix
+/// are read one after another, while a loop nest may read those of the batch in the order of memory.
+fn is_dense(whole: &Contraction) -> bool {
+    let step = |axis: &ContractionAxis| match whole.extent(Role::M) > 1 {
+        true => axis.a.unsigned_abs(),
+        false => axis.b.unsigned_abs(),
+    };
+    let row = whole.extent(Role::M).max(whole.extent(Role::N)) as usize;
+    let steps = whole.axes.iter().filter(|axis| axis.role == Role::K && axis.extent > 1);
+    steps.map(step).all(|step| step <= row.max(NEAR_ROWS))
 }
 
 /// Tells whether dot products beat a loop nest: sums of products along contiguous axes, with k long enough or enough

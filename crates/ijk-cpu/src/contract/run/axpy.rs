@@ -64,7 +64,10 @@ unsafe fn some_rows<W: ElementWord>(
     }
 }
 
-/// Adds the rows of at most KC steps to sums.
+/// Steps whose offsets are computed at a time: batches may be short, and the offsets of KC steps fill several lines.
+const STEPS: usize = 8 * AXPY_ROWS;
+
+/// Adds the rows of some steps to sums.
 ///
 /// # Safety
 /// As for [`axpy`]; there are sums for each column.
@@ -77,13 +80,16 @@ unsafe fn add_block<W: ElementWord>(
 ) {
     let Problem { k, n, m, algebra, .. } = problem;
     let Some(kernels) = &algebra.rows.kernels else { return };
-    let mut offsets = [[0; KC]; 2];
-    let [left, right] = &mut offsets;
-    k.offsets(TensorId::Left, steps.start, &mut left[..steps.len()]);
-    k.offsets(TensorId::Right, steps.start, &mut right[..steps.len()]);
+    let mut offsets = [[0; STEPS]; 2];
     let base = tensors.left.cast::<W>().wrapping_offset(m.offset(TensorId::Left, rows.start));
-    for at in (0..steps.len()).step_by(AXPY_ROWS) {
-        let count = AXPY_ROWS.min(steps.len() - at);
+    for step in steps.clone().step_by(AXPY_ROWS) {
+        let (at, count) = ((step - steps.start) % STEPS, AXPY_ROWS.min(steps.end - step));
+        let [left, right] = &mut offsets;
+        if at == 0 {
+            let some = STEPS.min(steps.end - step);
+            k.offsets(TensorId::Left, step, &mut left[..some]);
+            k.offsets(TensorId::Right, step, &mut right[..some]);
+        }
         for column in 0..n.len() {
             let factor = n.offset(TensorId::Right, column);
             let factor = |r: usize| factor + right[at + r.min(count - 1)];

@@ -133,7 +133,9 @@ impl ContractProgram {
             return;
         }
         let small = !context.are_worth(self.cost / count as f64);
-        let many = count >= BATCHES_PER_THREAD * context.threads();
+        // Threads that divide the rows of axpy read short runs.
+        let each = if matches!(self.algorithm, Algorithm::Axpy) { 1 } else { BATCHES_PER_THREAD };
+        let many = count >= each * context.threads();
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.

@@ -91,8 +91,9 @@ pub(crate) fn is_thin(problem: &Problem) -> bool {
 
 /// Returns true if axpy is the algorithm for a problem.
 pub(crate) fn is_axpy(problem: &Problem) -> bool {
-    let Problem { algebra, m, n, k, .. } = problem;
-    let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
+    let Problem { algebra, batch, m, n, k, .. } = problem;
+    let elements = batch.len().saturating_mul(m.len()).saturating_mul(k.len());
+    let bytes = elements.saturating_mul(algebra.size);
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
     let whole = m.run(TensorId::Left) == m.len() && m.len() >= algebra.lanes;
     let pays = match fills_no_microkernel(problem) {

@@ -146,6 +146,19 @@ fn batches_one_after_another() {
     }
 }
 
+/// A vector by a matrix in each batch, with steps that fill no unit of offsets.
+#[test]
+fn vectors_by_the_matrices_of_a_batch() {
+    let (mut dice, workers) = (Dice(35), all_workers());
+    for (m, k) in [(16, 40), (64, 3), (100, 65), (130, 300)] {
+        for order in 0..8 {
+            let batch = axis(Role::Batch, 5, [(m * k) as isize, k as isize, m as isize]);
+            let axes = [vec![batch], matrices((m, 1, k), order)].concat();
+            check(&task(dice.pick(&SUM), axes), &mut dice, &workers);
+        }
+    }
+}
+
 /// An empty k yields the identity; an empty output remains empty.
 #[test]
 fn empty_bundles() {
