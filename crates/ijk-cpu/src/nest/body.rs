@@ -199,13 +199,11 @@ impl<'a> Body<'a> {
             }
         }
         last_use[value as usize] = end;
-        match sink {
-            Sink::Scatter { offsets, .. } => last_use[*offsets as usize] = end,
-            Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) => {
-                rows.slots().for_each(|slot| last_use[slot as usize] = end)
-            }
-            _ => {}
+        if let Sink::Scatter { offsets, .. } = sink {
+            last_use[*offsets as usize] = end;
         }
+        let slots = sink.rows().into_iter().flat_map(|rows| rows.slots());
+        slots.for_each(|slot| last_use[slot as usize] = end);
         let standing = self.finished.standing.max(self.finished.fixed);
         for instruction in &self.finished.instructions[..standing] {
             last_use[instruction.dst() as usize] = usize::MAX;
@@ -217,8 +215,7 @@ impl<'a> Body<'a> {
                 last_use[load.slot as usize] = usize::MAX;
             }
         }
-        let rows = matches!(sink, Sink::Rows(_) | Sink::Reduce(ReduceSpec { rows: Some(_), .. }));
-        self.keep_selected(if rows { OUT } else { value }, &mut last_use);
+        self.keep_selected(if sink.rows().is_some() { OUT } else { value }, &mut last_use);
         self.allot(&last_use);
         self.place_selects();
         self.finished.slots = self.slots.len();

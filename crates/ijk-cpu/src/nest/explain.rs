@@ -189,7 +189,7 @@ impl TileNest {
             Sink::Store { moved: true, .. } => {
                 "axes that are contiguous to each other are copied as one"
             }
-            Sink::Reduce(ReduceSpec { needed: Some(_), .. }) => {
+            Sink::Reduce(spec) if spec.needed.is_some() => {
                 "a block of outputs that all lack the condition is not reduced"
             }
             Sink::Rows(rows) if rows.has_parts() => {

@@ -111,12 +111,13 @@ impl Lowering<'_> {
             None => Sink::Rows(Box::new(spec)),
             Some(reducer) => {
                 let reduce = self.reduce(reducer, &geometry, &out, &blocks, row)?;
-                Sink::Reduce(ReduceSpec { rows: Some(Box::new(spec)), ..reduce })
+                let rows = Some(Box::new(spec));
+                Sink::Reduce(Box::new(ReduceSpec { rows, ..reduce }))
             }
         };
         let mut finished = body.finish(value, &sink, None)?;
         let mut sink = with_accumulators(sink, 0, &mut finished.scratch);
-        if let Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) = &mut sink {
+        if let Some(rows) = sink.rows_mut() {
             rows.registers = finished.scratch;
             finished.scratch += registers;
         }
@@ -231,7 +232,8 @@ impl Lowering<'_> {
             let spec = self.reduce(Reducer::Monoid(Monoid::Add), geometry, out, blocks, None)?;
             let ReduceKernels::Fold(fold) = spec.reducer else { return Err(Fault::Types) };
             let reducer = ReduceKernels::Count(Box::new(kernels), fold);
-            return Ok((body.value_of(bools)?, Sink::Reduce(ReduceSpec { reducer, ..spec })));
+            let spec = Box::new(ReduceSpec { reducer, ..spec });
+            return Ok((body.value_of(bools)?, Sink::Reduce(spec)));
         }
         let value = body.value()?;
         if let Some(stream) = stream {
@@ -254,7 +256,8 @@ impl Lowering<'_> {
             let fold = fold(monoid, t, self.level).ok_or(Fault::Types)?;
             return Ok((value, Sink::Combine { copier, fold, size: t.size(), register: 0 }));
         }
-        Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks, None)?)))
+        let spec = self.reduce(reducer, geometry, out, blocks, None)?;
+        Ok((value, Sink::Reduce(Box::new(spec))))
     }
 
     /// The bools whose number a reduction computes, if it does, and the kernels that add them up.

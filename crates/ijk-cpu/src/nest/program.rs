@@ -472,7 +472,27 @@ pub(super) enum Sink {
     /// Each point has a row, which is stored or combined.
     Rows(Box<RowSpec>),
     /// Reduction.
-    Reduce(ReduceSpec),
+    Reduce(Box<ReduceSpec>),
+}
+
+impl Sink {
+    /// Its rows, if each point has one.
+    pub(super) fn rows(&self) -> Option<&RowSpec> {
+        match self {
+            Self::Rows(rows) => Some(rows),
+            Self::Reduce(spec) => spec.rows.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Its rows, to complete them.
+    pub(super) fn rows_mut(&mut self) -> Option<&mut RowSpec> {
+        match self {
+            Self::Rows(rows) => Some(rows),
+            Self::Reduce(spec) => spec.rows.as_deref_mut(),
+            _ => None,
+        }
+    }
 }
 
 /// Non-temporal stores of a value.

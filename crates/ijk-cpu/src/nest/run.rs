@@ -183,10 +183,7 @@ impl<'a> Worker<'a> {
     /// Returns true if the run is cancelled after the present tile.
     #[inline]
     fn ends(&mut self) -> bool {
-        let each = match &self.nest.sink {
-            Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) => rows.length,
-            _ => 1,
-        };
+        let each = self.nest.sink.rows().map_or(1, |rows| rows.length);
         self.pace.ends_after(self.points.saturating_mul(self.nest.instructions.len() + each))
     }
 

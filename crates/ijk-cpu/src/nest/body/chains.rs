@@ -4,7 +4,7 @@ use super::merged::merged;
 use super::{Body, Operand};
 use crate::nest::lower::is_three;
 use crate::nest::program::{
-    Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, ReduceSpec, Sink, Slot, Source,
+    Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, Sink, Slot, Source,
 };
 use crate::nest::scalar_bits;
 use ijk_kernels::tile::{Compare, LinkOp, chains, streams};
@@ -222,13 +222,10 @@ impl Body<'_> {
         }
         let mut also = |slot: Slot| needed[slot as usize] += 2;
         also(value);
-        match sink {
-            Sink::Scatter { offsets, .. } => also(*offsets),
-            Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) => {
-                rows.slots().for_each(also);
-            }
-            _ => {}
+        if let Sink::Scatter { offsets, .. } = sink {
+            also(*offsets);
         }
+        sink.rows().into_iter().flat_map(|rows| rows.slots()).for_each(also);
         needed
     }
 
