@@ -300,6 +300,29 @@ fn what_threads_divide() {
     }
 }
 
+/// Elements at computed places in a row of their own, which threads divide by rows.
+#[test]
+fn places_within_rows() {
+    let (engines, mut rng) = (engines(), Rng::new(8));
+    let programs = [
+        "y[g,f[g,l]] += h[g,l]",
+        "y[2 * g + 1,f[g,l]] += h[g,l] * h[g,l]",
+        "y[g,f[g,l]] max= h[g,l]",
+        "y[z,c[z]] = v[z]",
+        "y[z,c[z] + z % 7] += v[z]",
+        "y[g,f[g,l],f[g,l] % 3] += h[g,l]",
+        "y[c[z],z] += v[z]",
+        "y[c[z],z % 5] += v[z]",
+    ];
+    for (n, program) in programs.into_iter().enumerate() {
+        for (table, points) in [(9, 20_000), (40, 6000)] {
+            let how = if n % 2 == 0 { Indices::Inside } else { Indices::Wild };
+            let sizes = Sizes { table, points, row: 1 };
+            check(&engines, &case(program, DType::F32, DType::I64, how, sizes, &mut rng));
+        }
+    }
+}
+
 /// Sums that round have the same bits for any number of threads, and places without values keep the sign of zero.
 #[test]
 fn sums_at_unordered_places() {

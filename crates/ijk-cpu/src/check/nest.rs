@@ -17,10 +17,20 @@ pub(crate) struct CheckedNest {
     pub types: SmallVec<[DType; 8]>,
     /// Axes along which elements of the output certainly differ.
     pub separable: Few<usize>,
+    /// What tells the elements of a store at computed offsets apart.
+    pub scattered: Option<Scattered>,
     /// True if the store overwrites every element of its buffer.
     pub covers: bool,
     /// True if the output shares memory with a load (then element for element).
     pub in_place: bool,
+}
+
+/// Axes along which elements of the output differ at any computed offsets of a range.
+#[derive(Clone, Debug)]
+pub(crate) struct Scattered {
+    pub separable: Few<usize>,
+    /// The smallest and largest computed offset. With each of them, all points are inside the array.
+    pub range: (i64, i64),
 }
 
 /// Checks a nest against the buffers of its plan.
@@ -45,7 +55,29 @@ pub(crate) fn check_nest(nest: &Nest, layouts: &[Layout]) -> Result<CheckedNest,
     let reached = !extents.iter().enumerate().any(|(a, &n)| n == 0 && !nest.axes[a].reduced);
     let fresh = nest.start == Start::Covered && nest.store.offset.is_none();
     let covers = out.len == 0 || (fresh && injective && reached && points == out.len);
-    Ok(CheckedNest { extents, types, separable, covers, in_place })
+    let scattered = nest.store.offset.and_then(|_| scattered(nest, out, &extents));
+    Ok(CheckedNest { extents, types, separable, scattered, covers, in_place })
+}
+
+/// The computed offsets with which all points of a store are inside a dense array, and the axes that then separate
+/// elements.
+fn scattered(nest: &Nest, out: &Layout, extents: &[usize]) -> Option<Scattered> {
+    let (least, greatest) = out.footprint.as_ref()?.dense()?;
+    let origin = nest.store.base.offset as i64;
+    let (mut least, mut greatest) = (least.checked_sub(origin)?, greatest.checked_sub(origin)?);
+    for (&extent, &stride) in extents.iter().zip(&nest.store.strides) {
+        let reach = i64::try_from(extent).ok()?.checked_sub(1)?.checked_mul(stride as i64)?;
+        least = least.checked_sub(reach.min(0))?;
+        greatest = greatest.checked_sub(reach.max(0))?;
+    }
+    let offsets = usize::try_from(greatest.checked_sub(least)?).ok()?.checked_add(1)?;
+    // The offset is like an axis of its own.
+    let mut axes: (Few<usize>, Few<isize>) = (extents.into(), nest.store.strides[..].into());
+    axes.0.push(offsets);
+    axes.1.push(1);
+    let mut separable = separable(&axes.0, &axes.1);
+    separable.retain(|axis| *axis < extents.len());
+    (!separable.is_empty()).then_some(Scattered { separable, range: (least, greatest) })
 }
 
 /// Checks that the number of points fits a machine word.

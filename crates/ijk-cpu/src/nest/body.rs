@@ -199,8 +199,9 @@ impl<'a> Body<'a> {
             }
         }
         last_use[value as usize] = end;
-        if let Sink::Scatter { offsets, .. } = sink {
+        if let Sink::Scatter { offsets, checked, .. } = sink {
             last_use[*offsets as usize] = end;
+            last_use[*checked as usize] = end;
         }
         let slots = sink.rows().into_iter().flat_map(|rows| rows.slots());
         slots.for_each(|slot| last_use[slot as usize] = end);

@@ -47,7 +47,7 @@ impl Lowering<'_> {
         }
         let order = order(self.nest, self.checked);
         let ordered = order == Order::Points;
-        let axes = self.axes(ordered, &[]);
+        let axes = self.axes(ordered, &[], self.separable(ordered));
         let mut geometry = match order {
             Order::Columns => Geometry::columns(axes),
             _ => self.tiled(axes, ordered),
@@ -71,7 +71,7 @@ impl Lowering<'_> {
         let parallel = geometry.kept.iter().take_while(separable).count();
         Ok(TileNest {
             cost: finished.nanoseconds * self.checked.extents.iter().product::<usize>() as f64,
-            parallel: if ordered { 0 } else { parallel },
+            parallel,
             loads: finished.loads,
             constants: finished.constants,
             registers: finished.registers,
@@ -96,7 +96,7 @@ impl Lowering<'_> {
         let length = pattern.length(self);
         let row = Some((length, pattern.along));
         let size = self.nest.store.dtype.size();
-        let axes = self.axes(!pattern.reduces, &pattern.run);
+        let axes = self.axes(!pattern.reduces, &pattern.run, &self.checked.separable);
         let geometry = match pattern.reduces {
             true => Geometry::of_rows(axes, TILE_POINTS, pattern.outputs(length, size)),
             false => Geometry::new(axes, self.wishes(true)),
@@ -152,8 +152,17 @@ impl Lowering<'_> {
         *self.checked.types.last().expect("a checked body is not empty")
     }
 
-    /// The axes of extent above 1, except those in `without`.
-    fn axes(&self, ordered: bool, without: &[usize]) -> Vec<Axis> {
+    /// The axes along which threads may divide the points of tiles.
+    fn separable(&self, ordered: bool) -> &[usize] {
+        match &self.checked.scattered {
+            Some(scattered) => &scattered.separable,
+            None if ordered => &[],
+            None => &self.checked.separable,
+        }
+    }
+
+    /// The axes of extent above 1, except those in `without`; `separable` are those that separate elements of the output.
+    fn axes(&self, ordered: bool, without: &[usize], separable: &[usize]) -> Vec<Axis> {
         let nest = self.nest;
         let axis = |a: usize| Axis {
             extent: self.checked.extents[a],
@@ -161,7 +170,7 @@ impl Lowering<'_> {
             store: if nest.axes[a].reduced { 0 } else { nest.store.strides[a] },
             loads: nest.loads.iter().map(|l| l.strides[a]).collect(),
             indices: nest.body.iter().filter_map(|n| coefficient(n, a)).collect(),
-            separable: self.checked.separable.contains(&a),
+            separable: separable.contains(&a),
         };
         let outer = |a: &usize| self.checked.extents[*a] > 1 && !without.contains(a);
         (0..nest.axes.len()).filter(outer).map(axis).collect()
@@ -308,24 +317,30 @@ impl Lowering<'_> {
             Some(_) => return Err(Fault::Position),
             None => None,
         };
-        let range = self.nest.store.offset.map(|_| self.offset_check(self.nest.store.base));
-        Ok((value, Sink::Scatter { offsets, range, fold, moves: moves(t, self.level) }))
+        let (checked, range) = match (&self.checked.scattered, self.nest.store.offset) {
+            (Some(scattered), Some(offset)) => {
+                (body.computed_offsets(offset)?, Some(self.range_check(scattered.range)))
+            }
+            (_, offset) => (offsets, offset.map(|_| self.offset_check(self.nest.store.base))),
+        };
+        Ok((value, Sink::Scatter { offsets, checked, range, fold, moves: moves(t, self.level) }))
+    }
+
+    /// The check that offsets are in a range.
+    fn range_check(&self, (least, greatest): (i64, i64)) -> OffsetCheck {
+        OffsetCheck::Range { least, greatest, check: ijk_kernels::tile::in_range(self.level) }
     }
 
     /// The check that offsets relative to a base are within the array.
     pub fn offset_check(&self, base: Base) -> OffsetCheck {
         let footprint = self.layouts[base.buffer.0 as usize].footprint.as_ref();
         let origin = base.offset as i64;
-        let range = |least, greatest| {
-            let check = ijk_kernels::tile::in_range(self.level);
-            OffsetCheck::Range { least, greatest, check }
-        };
-        let Some(footprint) = footprint else { return range(1, 0) };
+        let Some(footprint) = footprint else { return self.range_check((1, 0)) };
         let shifted = footprint.dense().and_then(|(least, greatest)| {
             Some((least.checked_sub(origin)?, greatest.checked_sub(origin)?))
         });
         match shifted {
-            Some((least, greatest)) => range(least, greatest),
+            Some(range) => self.range_check(range),
             None => OffsetCheck::Sparse { footprint: footprint.clone(), origin, run: 1 },
         }
     }

@@ -465,6 +465,8 @@ pub(super) enum Sink {
     /// Stores or combinations at computed offsets, one by one in order.
     Scatter {
         offsets: Slot,
+        /// Offsets that are checked: all, or those that were computed before strides were added.
+        checked: Slot,
         range: Option<OffsetCheck>,
         fold: Option<FoldKernels>,
         moves: MoveKernels,

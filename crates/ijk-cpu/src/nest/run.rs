@@ -255,14 +255,15 @@ impl<'a> Worker<'a> {
                     let (extents, strides) = (&self.extents, &self.nest.out.inner);
                     reduce::combine(copier, fold, *size, extents, out, strides, register, value);
                 }
-                Sink::Scatter { offsets, range, fold, moves } => {
+                Sink::Scatter { offsets, checked, range, fold, moves } => {
                     self.compute();
-                    let offsets = self.slots[*offsets as usize].cast_const().cast::<i64>();
+                    let slot = |slot: Slot| self.slots[slot as usize].cast_const().cast::<i64>();
+                    let (offsets, checked) = (slot(*offsets), slot(*checked));
                     let value = self.slots[self.nest.value as usize].cast_const();
                     let base =
                         self.bases[self.nest.out.buffer].wrapping_offset(self.nest.out.offset);
                     let bad =
-                        range.as_ref().map_or(0, |r| check_offsets(r, self.points, offsets, 0));
+                        range.as_ref().map_or(0, |r| check_offsets(r, self.points, checked, 0));
                     self.faults |= bad;
                     match fold {
                         _ if self.faults & fault::OFFSET != 0 => {}

@@ -218,7 +218,13 @@ fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
     let fixed = emitter.fixed_places(stmt);
     let stays = emitter.stays_inside(stmt.out, &stmt.out_index);
     let (base, strides, offset) = match stays {
-        true => emitter.place(stmt.out, &stmt.out_index),
+        true if stmt.out_index.iter().all(IndexExpr::is_affine) => {
+            emitter.place(stmt.out, &stmt.out_index)
+        }
+        true => {
+            let (base, strides, offset) = emitter.split_place(stmt.out, &stmt.out_index);
+            (base, strides, Some(offset))
+        }
         false => emitter.masked_place(stmt.out, &stmt.out_index),
     };
     let value = emitter.value(&stmt.value);

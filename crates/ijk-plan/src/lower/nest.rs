@@ -164,6 +164,17 @@ impl<'a> Emitter<'a> {
         array: ArrayId,
         index: &[IndexExpr],
     ) -> (Base, Vec<isize>, Option<NodeId>) {
+        let (base, strides, offset) = self.split_place(array, index);
+        (base, strides, Some(self.masked(offset, Scalar::I64(0))))
+    }
+
+    /// Position of an access: origin and strides of the dimensions whose index is affine and always in bounds, and the
+    /// computed offset of the others.
+    pub(crate) fn split_place(
+        &mut self,
+        array: ArrayId,
+        index: &[IndexExpr],
+    ) -> (Base, Vec<isize>, NodeId) {
         let safe = self.safe_places(array, index);
         let part = |wanted: bool| -> Vec<IndexExpr> {
             let places = index.iter().zip(&safe);
@@ -174,7 +185,7 @@ impl<'a> Emitter<'a> {
         let (base, strides, _) = self.place(array, &part(true));
         let (origin, steps, computed) = self.place(array, &part(false));
         let offset = self.offset(origin.offset as i64, &steps, computed);
-        (base, strides, Some(self.masked(offset, Scalar::I64(0))))
+        (base, strides, offset)
     }
 
     /// Indices of the output that are affine and in bounds at all points.

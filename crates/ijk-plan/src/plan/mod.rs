@@ -459,6 +459,7 @@ pub struct Store {
     pub dtype: DType,
     /// Stride along each axis of the nest; 0 along reduced ones.
     pub strides: Vec<isize>,
-    /// Computed offset, for divisions and remainders in an output's index.
+    /// Computed offset, for divisions, remainders and elements in an output's index: that of other dimensions than those
+    /// of the strides, which are in bounds on their own.
     pub offset: Option<NodeId>,
 }

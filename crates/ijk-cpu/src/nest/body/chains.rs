@@ -222,8 +222,9 @@ impl Body<'_> {
         }
         let mut also = |slot: Slot| needed[slot as usize] += 2;
         also(value);
-        if let Sink::Scatter { offsets, .. } = sink {
+        if let Sink::Scatter { offsets, checked, .. } = sink {
             also(*offsets);
+            also(*checked);
         }
         sink.rows().into_iter().flat_map(|rows| rows.slots()).for_each(also);
         needed

@@ -48,6 +48,12 @@ impl Body<'_> {
         self.whole_slot(offsets)
     }
 
+    /// The slot of computed offsets, without strides.
+    pub fn computed_offsets(&mut self, offset: NodeId) -> Result<Slot, Fault> {
+        let computed = self.operand(offset)?;
+        self.whole_slot(computed)
+    }
+
     /// The slot of the offsets of a load.
     pub fn load_offsets(&mut self, n: usize) -> Result<Slot, Fault> {
         let steps = self.geometry.loops.iter().map(|l| l.axis.loads[n] as i64).collect();
