@@ -17,7 +17,7 @@ pub(crate) struct CheckedNest {
     pub types: SmallVec<[DType; 8]>,
     /// Axes along which elements of the output certainly differ.
     pub separable: Few<usize>,
-    /// What tells the elements of a store at computed offsets apart.
+    /// Separation of the elements of a store at computed offsets.
     pub scattered: Option<Scattered>,
     /// True if the store overwrites every element of its buffer.
     pub covers: bool,
