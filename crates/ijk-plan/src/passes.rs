@@ -2,7 +2,7 @@
 
 use crate::algebra::{extremes, hoist, log_products, log_sums, prefix, product, scales, scatter};
 use crate::canonical::{equal, exact, fuse, lanes, overlaps, regions, selections, signs, simplify};
-use crate::domain::{bounds, peel, placements, positions, quotients, split};
+use crate::domain::{bounds, distances, peel, placements, positions, quotients, split};
 use crate::graph::Graph;
 use crate::graph::verify::verify;
 use crate::layout::{Layout, argreduce, axis_order, gathered, rows, tables};
@@ -40,13 +40,15 @@ pub(crate) enum Pressure {
 
 /// The passes in their order. The graph starts as the core IR with facts about arguments substituted; after each pass,
 /// the invariants of `verify` hold.
-pub(crate) const PASSES: [Pass; 31] = [
+pub(crate) const PASSES: [Pass; 32] = [
     // Needs nothing. Leaves the fewest guards; all other indices are in bounds.
     Pass::new("bounds", bounds::bound),
     // Needs guards to be explicit. Leaves no arithmetic on types that are only stored.
     Pass::new("lanes", lanes::widen),
     // Needs guards to be explicit. Leaves no view whose inlining adds no division, and no dead statement.
     Pass::new("simplify", simplify::simplify),
+    // Needs nothing. Leaves comparisons of positions in place of those of distances.
+    Pass::new("distances", distances::compare_ends),
     // Needs guards to be explicit. Leaves boxes of outputs that choose by a position; what is chosen can be fused.
     Pass::new("positions", positions::cut),
     // Needs views to be gone. Leaves maps that have several uses, or are evaluated more than once per element.
