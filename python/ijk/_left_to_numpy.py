@@ -63,7 +63,12 @@ def _multiply(factors, dtype, result):
     for array, indices in factors:
         arguments += [converted(array, dtype), [numbers[index] for index in indices]]
     out, indices = result
-    _numpy_einsum(*arguments, [numbers[index] for index in indices], out=out, optimize=False)
+    kept = [numbers[index] for index in indices]
+    if len(factors) == 1 and len(kept) == len(numbers):
+        # A view in NumPy, whose objects stay what they are, while sums make numbers of bools.
+        out[...] = _numpy_einsum(*arguments, kept)
+    else:
+        _numpy_einsum(*arguments, kept, out=out, optimize=False)
 
 
 def _check_memory(arrays, dtype, extents, steps, shape, limit):

@@ -512,3 +512,12 @@ def test_tensordot():
         ijk.tensordot(1.0, b, ([0], [0]))
     with pytest.raises(TypeError):
         ijk.tensordot(a, b, ([1.0], [1]))
+
+
+@pytest.mark.parametrize("subscripts", ["...", "ij", "ij->ji", "ii->i", "ij->", "ij->j", "ij,ij->ij"])
+def test_bools_as_objects_stay_bools_where_nothing_is_summed(subscripts):
+    x = np.array([[True, False], [True, True]])
+    operands = [x] * (1 + subscripts.count(","))
+    result = ijk.einsum(subscripts, *operands, dtype="O")
+    expected = np.einsum(subscripts, *[operand.astype("O") for operand in operands])
+    assert repr(np.asarray(result).tolist()) == repr(np.asarray(expected).tolist())
