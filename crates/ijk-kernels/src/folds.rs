@@ -343,16 +343,16 @@ impl<V: Number, K: Kind<V>, J: Combiner<V>, const TERM: u8, const OF: u8>
     #[inline(always)]
     fn ask<const VECTORS: usize>(&self, row: Row<V>, at: usize) {
         let next = |operand: *const V::Element| operand.wrapping_add(at).cast::<u8>();
-        let bytes = VECTORS * V::LANES * size_of::<V::Element>();
-        for line in (0..bytes).step_by(LINE) {
-            let x = next(row.x).wrapping_add(line);
-            match self.rows.ahead {
-                0 => prefetch(x.wrapping_add(AHEAD)),
-                ahead => prefetch_far(x.wrapping_offset(ahead)),
+        let lines = (0..VECTORS * V::LANES * size_of::<V::Element>()).step_by(LINE);
+        match self.rows.ahead {
+            0 => lines.clone().for_each(|line| prefetch(next(row.x).wrapping_add(AHEAD + line))),
+            ahead => {
+                let later = next(row.x).wrapping_offset(ahead);
+                lines.clone().for_each(|line| prefetch_far(later.wrapping_add(line)));
             }
-            if Self::PAIRED && self.rows.steps[1] != 0 {
-                prefetch(next(row.other).wrapping_add(line + AHEAD));
-            }
+        }
+        if Self::PAIRED && self.rows.steps[1] != 0 {
+            lines.for_each(|line| prefetch(next(row.other).wrapping_add(AHEAD + line)));
         }
     }
 
