@@ -267,6 +267,26 @@ impl BinaryOp {
             _ => ResultType::Same,
         }
     }
+
+    /// The comparison with both sides exchanged, `y > x` for `x < y`; `None` for other functions.
+    ///
+    /// ```
+    /// use ijk_types::BinaryOp;
+    ///
+    /// assert_eq!(BinaryOp::Le.swapped(), Some(BinaryOp::Ge));
+    /// assert_eq!(BinaryOp::Eq.swapped(), Some(BinaryOp::Eq));
+    /// assert_eq!(BinaryOp::Sub.swapped(), None);
+    /// ```
+    pub const fn swapped(self) -> Option<Self> {
+        match self {
+            Self::Lt => Some(Self::Gt),
+            Self::Le => Some(Self::Ge),
+            Self::Gt => Some(Self::Lt),
+            Self::Ge => Some(Self::Le),
+            Self::Eq | Self::Ne => Some(self),
+            _ => None,
+        }
+    }
 }
 
 /// A function applied to `map(a, b)` before it is reduced: for distances, on differences.

@@ -31,14 +31,7 @@ impl Body<'_> {
     pub(super) fn threshold_of(&self, n: usize) -> Option<RowComparison> {
         let body = &self.lowering.nest.body;
         let Node::Binary(op, a, b) = body[n] else { return None };
-        let swapped = match op {
-            BinaryOp::Lt => BinaryOp::Gt,
-            BinaryOp::Le => BinaryOp::Ge,
-            BinaryOp::Gt => BinaryOp::Lt,
-            BinaryOp::Ge => BinaryOp::Le,
-            BinaryOp::Eq | BinaryOp::Ne => op,
-            _ => return None,
-        };
+        let swapped = op.swapped()?;
         let &row = self.geometry.inner.last()?;
         if self.geometry.loops[row].tile < THRESHOLD_ROW {
             return None;
