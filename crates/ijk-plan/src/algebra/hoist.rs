@@ -8,7 +8,7 @@
 use crate::SMALL_DOMAIN;
 use crate::domain::bounds;
 use crate::graph::axes::{Axes, of_indices, restrict, union};
-use crate::graph::expr::{Builder, extract};
+use crate::graph::expr::{extract, rebuilt};
 use crate::graph::{Axis, Expr, ExprNode, Graph, Stmt, index};
 use crate::select::contraction;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
@@ -57,21 +57,13 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
 /// The statement with these nodes replaced by accesses to arrays that new statements define.
 fn stored(graph: &mut Graph, stmt: Stmt, found: Vec<(usize, HoistDomain)>) -> Stmt {
     let types = graph.node_types(&stmt.value);
-    let mut builder = Builder::default();
-    let mut places: Vec<u32> = Vec::with_capacity(stmt.value.nodes.len());
-    for (at, node) in stmt.value.nodes.iter().enumerate() {
-        let node = match found.iter().find(|(root, _)| *root == at) {
-            None => node.map_children(|child| places[child as usize]),
-            Some((root, domain)) => {
-                let value = extract(&stmt.value.nodes, *root as u32);
-                let (before, node) = domain.stored(graph, &stmt, types[*root], value);
-                graph.statements.push(before);
-                node
-            }
-        };
-        places.push(builder.push(node));
-    }
-    let value = builder.finish(places.last().copied().unwrap_or(0));
+    let value = rebuilt(&stmt.value, |builder, at| {
+        let (root, domain) = found.iter().find(|(root, _)| *root == at)?;
+        let value = extract(&stmt.value.nodes, *root as u32);
+        let (before, node) = domain.stored(graph, &stmt, types[*root], value);
+        graph.statements.push(before);
+        Some(builder.push(node))
+    });
     Stmt { value, ..stmt }
 }
 

@@ -3,8 +3,8 @@
 //! Kernels compare an affine index along rows without computing it at each point, and where it depends on one axis the
 //! domain is cut.
 
-use crate::graph::expr::{Builder, as_index};
-use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index};
+use crate::graph::expr::{Builder, as_index, rebuilt};
+use crate::graph::{Expr, ExprNode, Graph, Stmt, index};
 use ijk_ir::core::IndexExpr;
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp};
 
@@ -22,38 +22,32 @@ pub(crate) fn compare_ends(graph: &mut Graph) {
 /// The value of a statement without magnitudes of positions that are only compared.
 fn without_magnitudes(graph: &Graph, stmt: &Stmt) -> Expr {
     let types = graph.node_types(&stmt.value);
-    let mut builder = Builder::default();
-    let mut places: Few<u32> = Few::with_capacity(stmt.value.nodes.len());
-    for node in &stmt.value.nodes {
-        let place = match Distance::of(stmt, &types, node) {
-            Some(distance) => distance.push(&mut builder),
-            None => builder.push(node.map_children(|child| places[child as usize])),
-        };
-        places.push(place);
-    }
-    builder.finish(places.last().copied().unwrap_or(0))
+    rebuilt(&stmt.value, |builder, at| {
+        Some(Distance::of(stmt, &types, &stmt.value.nodes[at])?.push(builder))
+    })
 }
 
 /// A comparison of the magnitude of an index.
 struct Distance {
-    op: BinaryOp,
-    /// The index, and what its magnitude is compared with.
     inner: IndexExpr,
-    limit: IndexExpr,
+    /// Comparisons of the index itself, with the limit of its magnitude and with the opposite.
+    ends: [(BinaryOp, IndexExpr); 2],
+    /// Their combination.
+    join: BinaryOp,
 }
 
 impl Distance {
     /// The comparison at a node, if both sides are affine and do not overflow.
     fn of(stmt: &Stmt, types: &[DType], node: &ExprNode) -> Option<Self> {
         let &ExprNode::Binary(op, x, y) = node else { return None };
-        let swapped = swapped(op)?;
+        let swapped = op.swapped()?;
         let inner = |at: u32| match stmt.value.nodes[at as usize] {
             ExprNode::Unary(UnaryOp::Abs, inner) => Some(inner),
             _ => None,
         };
-        let (op, inner, limit) = match (inner(x), inner(y)) {
-            (Some(inner), _) => (op, inner, y),
-            (None, Some(inner)) => (swapped, inner, x),
+        let ([op, swapped], inner, limit) = match (inner(x), inner(y)) {
+            (Some(inner), _) => ([op, swapped], inner, y),
+            (None, Some(inner)) => ([swapped, op], inner, x),
             (None, None) => return None,
         };
         if types[inner as usize] != DType::I64 {
@@ -69,35 +63,26 @@ impl Distance {
         // No magnitude equals a negative number, though one of both ends may.
         let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
         let sound = !equality || index::range(&limit, &extents).0 >= 0;
-        (small(&inner) && small(&limit) && sound).then_some(Self { op, inner, limit })
+        if !(small(&inner) && small(&limit) && sound) {
+            return None;
+        }
+        let both = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Ne);
+        let join = if both { BinaryOp::And } else { BinaryOp::Or };
+        let opposite = index::scale(&limit, -1)?;
+        Some(Self { inner, ends: [(op, limit), (swapped, opposite)], join })
     }
 
     /// Adds the comparisons of the index with both ends; returns the node of their combination.
     fn push(self, builder: &mut Builder) -> u32 {
-        let Self { op, inner, limit } = self;
-        let other = swapped(op).unwrap_or(op);
-        let both = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Ne);
-        let inner = builder.push(ExprNode::Index(inner));
-        let opposite = index::scale(&limit, -1).unwrap_or_default();
-        let [upper, lower] = [limit, opposite].map(|end| match end.terms[..] {
-            [] => builder.push(ExprNode::Const(Scalar::I64(end.constant))),
-            _ => builder.push(ExprNode::Index(end)),
+        let inner = builder.push(ExprNode::Index(self.inner));
+        let [upper, lower] = self.ends.map(|(op, end)| {
+            let end = match end.terms[..] {
+                [] => ExprNode::Const(Scalar::I64(end.constant)),
+                _ => ExprNode::Index(end),
+            };
+            let end = builder.push(end);
+            builder.push(ExprNode::Binary(op, inner, end))
         });
-        let upper = builder.push(ExprNode::Binary(op, inner, upper));
-        let lower = builder.push(ExprNode::Binary(other, inner, lower));
-        let join = if both { BinaryOp::And } else { BinaryOp::Or };
-        builder.push(ExprNode::Binary(join, upper, lower))
+        builder.push(ExprNode::Binary(self.join, upper, lower))
     }
-}
-
-/// The comparison with both sides exchanged; `None` for other operators.
-fn swapped(op: BinaryOp) -> Option<BinaryOp> {
-    Some(match op {
-        BinaryOp::Lt => BinaryOp::Gt,
-        BinaryOp::Le => BinaryOp::Ge,
-        BinaryOp::Gt => BinaryOp::Lt,
-        BinaryOp::Ge => BinaryOp::Le,
-        BinaryOp::Eq | BinaryOp::Ne => op,
-        _ => return None,
-    })
 }

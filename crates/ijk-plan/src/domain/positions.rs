@@ -7,7 +7,7 @@ use crate::SMALL_DOMAIN;
 use crate::domain::bounds::Interval;
 use crate::domain::peel::slice;
 use crate::domain::quotients::add_boxes;
-use crate::graph::expr::{Builder, as_index};
+use crate::graph::expr::{as_index, rebuilt};
 use crate::graph::{Expr, ExprNode, Few, Graph, Stmt, index};
 use ijk_ir::core::{Atom, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Scalar};
@@ -48,7 +48,7 @@ fn chooses(graph: &Graph, stmt: &Stmt) -> bool {
 
 /// Boxes in which no comparison of a position with a number is left; `None` if there is none, or too many boxes.
 fn boxes(graph: &Graph, stmt: &Stmt) -> Option<Vec<Stmt>> {
-    let whole = Stmt { value: decided(graph, stmt)?, ..stmt.clone() };
+    let whole = Stmt { value: decided(graph, stmt), ..stmt.clone() };
     let decides = whole.value.nodes.len() < stmt.value.nodes.len();
     let (mut open, mut done) = (vec![whole], Vec::new());
     while let Some(piece) = open.pop() {
@@ -58,7 +58,7 @@ fn boxes(graph: &Graph, stmt: &Stmt) -> Option<Vec<Stmt>> {
             Some((axis, ranges)) => {
                 for range in ranges {
                     let part = slice(&piece, axis, range)?;
-                    open.push(Stmt { value: decided(graph, &part)?, ..part });
+                    open.push(Stmt { value: decided(graph, &part), ..part });
                 }
             }
             None => done.push(piece),
@@ -161,17 +161,10 @@ fn truth(op: BinaryOp, order: Ordering) -> Option<bool> {
 }
 
 /// The value of a statement with its comparisons decided where they are, and choices by them made.
-fn decided(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
+fn decided(graph: &Graph, stmt: &Stmt) -> Expr {
     let compared = Compared::all(graph, &stmt.value);
-    let mut builder = Builder::default();
-    let mut places: Few<u32> = Few::new();
-    for (n, node) in stmt.value.nodes.iter().enumerate() {
-        let known = compared.iter().find(|one| one.node == n).and_then(|one| one.value(stmt));
-        let node = match known {
-            Some(holds) => ExprNode::Const(Scalar::Bool(holds)),
-            None => node.map_children(|child| places[child as usize]),
-        };
-        places.push(builder.push(node));
-    }
-    Some(builder.finish(*places.last()?))
+    rebuilt(&stmt.value, |builder, n| {
+        let holds = compared.iter().find(|one| one.node == n)?.value(stmt)?;
+        Some(builder.push(ExprNode::Const(Scalar::Bool(holds))))
+    })
 }

@@ -298,17 +298,26 @@ pub(crate) fn as_index(value: &Expr, types: &[DType], at: u32) -> Option<IndexEx
     }
 }
 
-/// A value with a condition replaced by its truth.
-pub(crate) fn decided(value: &Expr, condition: u32, truth: bool) -> Expr {
+/// A value with some nodes replaced: `replace` adds what stands for a node, or returns `None` if it stays.
+pub(crate) fn rebuilt(
+    value: &Expr,
+    mut replace: impl FnMut(&mut Builder, usize) -> Option<u32>,
+) -> Expr {
     let mut builder = Builder::default();
     let mut places: Few<u32> = Few::with_capacity(value.nodes.len());
     for (at, node) in value.nodes.iter().enumerate() {
-        places.push(match at as u32 == condition {
-            true => builder.push(ExprNode::Const(Scalar::Bool(truth))),
-            false => builder.push(node.map_children(|child| places[child as usize])),
-        });
+        let stays =
+            |builder: &mut Builder| builder.push(node.map_children(|child| places[child as usize]));
+        let place = replace(&mut builder, at).unwrap_or_else(|| stays(&mut builder));
+        places.push(place);
     }
     builder.finish(places.last().copied().unwrap_or(0))
+}
+
+/// A value with a condition replaced by its truth.
+pub(crate) fn decided(value: &Expr, condition: u32, truth: bool) -> Expr {
+    let known = |at| (at == condition as usize).then_some(ExprNode::Const(Scalar::Bool(truth)));
+    rebuilt(value, |builder, at| known(at).map(|node| builder.push(node)))
 }
 
 /// The expression rooted at a node, without unused nodes.

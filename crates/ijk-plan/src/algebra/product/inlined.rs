@@ -5,7 +5,7 @@
 use super::NEST_COST;
 use super::chain::Chains;
 use crate::domain::bounds;
-use crate::graph::expr::Builder;
+use crate::graph::expr::rebuilt;
 use crate::graph::terms::{Algebra, Terms};
 use crate::graph::{ExprNode, Graph, Guard, Stmt, index};
 use ijk_ir::core::{IndexExpr, Init};
@@ -49,18 +49,11 @@ fn inlined(stmt: &Stmt, root: u32, index: &[IndexExpr], found: &Stmt) -> Option<
     let map: Vec<IndexExpr> = (0..found.axes.len()).map(place).collect::<Option<_>>()?;
     let replaced = |e: &IndexExpr| index::substitute(e, &map, &extents);
     let read = found.value.nodes.last()?.map_indices(replaced)?;
-    let mut builder = Builder::default();
-    let mut places: Vec<u32> = Vec::with_capacity(stmt.value.nodes.len());
-    for (at, node) in stmt.value.nodes.iter().enumerate() {
-        let node = match at == root as usize {
-            true => read.clone(),
-            false => node.map_children(|child| places[child as usize]),
-        };
-        places.push(builder.push(node));
-    }
+    let value = rebuilt(&stmt.value, |builder, at| {
+        (at == root as usize).then(|| builder.push(read.clone()))
+    });
     let guard = |(e, extent): &Guard| Some((replaced(e)?, *extent));
     let guards = found.guards.iter().map(guard).collect::<Option<Vec<_>>>()?;
     let guards = bounds::merged(&stmt.guards, guards);
-    let value = builder.finish(places.last().copied()?);
     Some(Stmt { value, guards, ..stmt.clone() })
 }
