@@ -35,15 +35,15 @@ pub(crate) struct Affine<'a> {
 }
 
 impl Affine<'_> {
-    /// Returns true if a nonempty box is between two offsets.
-    fn stays_within(&self, least: i128, most: i128) -> bool {
+    /// The smallest and the largest offset of a nonempty box.
+    pub fn range(&self) -> (i128, i128) {
         let (mut low, mut high) = (self.offset as i128, self.offset as i128);
         for (&extent, &stride) in self.extents.iter().zip(self.strides) {
             let reach = stride as i128 * (extent as i128 - 1);
             low += reach.min(0);
             high += reach.max(0);
         }
-        low >= least && high <= most
+        (low, high)
     }
 }
 
@@ -128,7 +128,8 @@ impl Footprint {
             return true;
         }
         if let &[Digit { step: 1, last }] = &self.digits[..] {
-            return access.stays_within(self.least, self.least + last);
+            let (low, high) = access.range();
+            return low >= self.least && high <= self.least + last;
         }
         let Some(origin) = self.decompose(access.offset as i128) else { return false };
         let (mut low, mut high) = (origin.clone(), origin.clone());

@@ -63,16 +63,13 @@ pub(crate) fn check_nest(nest: &Nest, layouts: &[Layout]) -> Result<CheckedNest,
 /// elements.
 fn scattered(nest: &Nest, out: &Layout, extents: &[usize]) -> Option<Scattered> {
     let (least, greatest) = out.footprint.as_ref()?.dense()?;
-    let origin = nest.store.base.offset as i64;
-    let (mut least, mut greatest) = (least.checked_sub(origin)?, greatest.checked_sub(origin)?);
-    for (&extent, &stride) in extents.iter().zip(&nest.store.strides) {
-        let reach = i64::try_from(extent).ok()?.checked_sub(1)?.checked_mul(stride as i64)?;
-        least = least.checked_sub(reach.min(0))?;
-        greatest = greatest.checked_sub(reach.max(0))?;
-    }
+    let (offset, strides) = (nest.store.base.offset, &nest.store.strides[..]);
+    let (low, high) = Affine { offset, extents, strides }.range();
+    let least = i64::try_from(i128::from(least) - low).ok()?;
+    let greatest = i64::try_from(i128::from(greatest) - high).ok()?;
     let offsets = usize::try_from(greatest.checked_sub(least)?).ok()?.checked_add(1)?;
     // The offset is like an axis of its own.
-    let mut axes: (Few<usize>, Few<isize>) = (extents.into(), nest.store.strides[..].into());
+    let mut axes: (Few<usize>, Few<isize>) = (extents.into(), strides.into());
     axes.0.push(offsets);
     axes.1.push(1);
     let mut separable = separable(&axes.0, &axes.1);

@@ -62,9 +62,7 @@ impl FoldsProgram {
         let (inner, (term, of, mut x, mut other)) = folded.iter().find_map(inner)?;
         let size = t.size();
         // The operand that differs between rows is the one to prefetch.
-        let repeats = |load: usize| {
-            kept.iter().next_back().is_some_and(|&a| nest.loads[load].strides[a] == 0)
-        };
+        let repeats = |load: usize| kept.last().is_some_and(|&a| nest.loads[load].strides[a] == 0);
         if let (Of::Product, Some(second)) = (of, &mut other)
             && repeats(x)
         {

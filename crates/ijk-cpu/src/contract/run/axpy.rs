@@ -54,7 +54,10 @@ unsafe fn some_rows<W: ElementWord>(
             let first = start == ks.start;
             let block = if first { totals } else { sums };
             (0..columns * len).for_each(|n| block.add(n).write(identity));
-            add_block::<W>(problem, tensors, steps, &rows, block);
+            for some in steps.clone().step_by(STEPS) {
+                let some = some..(some + STEPS).min(steps.end);
+                add_steps::<W>(problem, tensors, some, &rows, block);
+            }
             if !first {
                 let combine = problem.algebra.rows.combine;
                 combine(totals.cast(), sums.cast_const().cast(), columns * len);
@@ -67,11 +70,11 @@ unsafe fn some_rows<W: ElementWord>(
 /// Steps whose offsets are computed at a time: batches may be short, and the offsets of KC steps fill several lines.
 const STEPS: usize = 8 * AXPY_ROWS;
 
-/// Adds the rows of some steps to sums.
+/// Adds the rows of at most STEPS steps to sums.
 ///
 /// # Safety
 /// As for [`axpy`]; there are sums for each column.
-unsafe fn add_block<W: ElementWord>(
+unsafe fn add_steps<W: ElementWord>(
     problem: &Problem,
     tensors: TensorPointers,
     steps: Range<usize>,
@@ -81,15 +84,12 @@ unsafe fn add_block<W: ElementWord>(
     let Problem { k, n, m, algebra, .. } = problem;
     let Some(kernels) = &algebra.rows.kernels else { return };
     let mut offsets = [[0; STEPS]; 2];
+    let [left, right] = &mut offsets;
+    k.offsets(TensorId::Left, steps.start, &mut left[..steps.len()]);
+    k.offsets(TensorId::Right, steps.start, &mut right[..steps.len()]);
     let base = tensors.left.cast::<W>().wrapping_offset(m.offset(TensorId::Left, rows.start));
-    for step in steps.clone().step_by(AXPY_ROWS) {
-        let (at, count) = ((step - steps.start) % STEPS, AXPY_ROWS.min(steps.end - step));
-        let [left, right] = &mut offsets;
-        if at == 0 {
-            let some = STEPS.min(steps.end - step);
-            k.offsets(TensorId::Left, step, &mut left[..some]);
-            k.offsets(TensorId::Right, step, &mut right[..some]);
-        }
+    for at in (0..steps.len()).step_by(AXPY_ROWS) {
+        let count = AXPY_ROWS.min(steps.len() - at);
         for column in 0..n.len() {
             let factor = n.offset(TensorId::Right, column);
             let factor = |r: usize| factor + right[at + r.min(count - 1)];

@@ -134,8 +134,8 @@ impl ContractProgram {
         }
         let small = !context.are_worth(self.cost / count as f64);
         // Threads that divide the rows of axpy read short runs.
-        let each = if matches!(self.algorithm, Algorithm::Axpy) { 1 } else { BATCHES_PER_THREAD };
-        let many = count >= each * context.threads();
+        let least = if matches!(self.algorithm, Algorithm::Axpy) { 1 } else { BATCHES_PER_THREAD };
+        let many = count >= least * context.threads();
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
